@@ -1,1 +1,27 @@
-//! x
+//! Apache Iceberg v3 tables that are encrypted, byte-compatible with the Java implementation.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | load, inspect a table | [`Table`], [`metadata::TableDocument`] |
+//! | wrap and unwrap a table's keys | [`encryption::EncryptionManager`], [`encryption::StandardEncryptionManager`] |
+//! | open and write a table's files | [`encryption::EncryptingFileIO`] |
+//! | read and write manifests and manifest lists | [`manifest`] |
+//! | plan a scan | [`scan::TableScan`] |
+//! | write data files | [`write::DataFileWriter`] |
+//! | commit | [`commit::AppendFiles`], [`commit::TableAction`] |
+//!
+//! Who may know what: `spec` alone names the `iceberg` crate; `manifest`, `metadata` and `encryption` know no
+//! Parquet; `write` and `scan` know nothing of catalogs, which apply a [`commit::TableCommit`] to what they hold.
+
+pub mod commit;
+pub mod encryption;
+mod error;
+pub mod manifest;
+pub mod metadata;
+pub mod scan;
+pub mod spec;
+mod table;
+pub mod write;
+
+pub use error::{Error, ErrorKind, Result};
+pub use table::Table;

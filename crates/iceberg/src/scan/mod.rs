@@ -1,0 +1,1 @@
+//! Scan planning: which files of a snapshot may hold rows that match.

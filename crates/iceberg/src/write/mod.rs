@@ -1,0 +1,1 @@
+//! Data files: from record batches to encrypted Parquet with Iceberg's statistics.
