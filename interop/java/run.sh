@@ -1,0 +1,57 @@
+#!/bin/bash
+# The Java judge of Lakelock: Apache Iceberg's own classes reading, checking and writing encrypted tables.
+#
+#   run.sh read METADATA [--snapshot ID | --ref NAME]  rows as sorted JSON lines, with _row_id and _last_updated_sequence_number
+#   run.sh dump METADATA                               keys, manifest lists, manifests and files, all decrypted, as JSON
+#   run.sh check METADATA                              reads every snapshot and checks what a good encrypted table keeps; lists what differs
+#   run.sh hash METADATA                               Hive's metadata_hash: base64(SHA-256(compact JSON of the parsed metadata))
+#   run.sh keymeta HEX                                 StandardKeyMetadata decoded
+#   run.sh continue METADATA [--format parquet|avro]   append 3 rows, delete one by DV, compact; prints the new metadata location, then the rows
+#   run.sh batch                                       one command line per line of stdin, each answered with one line of stdout:
+#                                                      {"ok":true|false,"out":"...","err":"..."}. Words are split at blanks, or the line is
+#                                                      a JSON array of strings. Ends with stdin.
+#
+# Options: --key ID=HEX       adds a master key to the in-memory KMS (keyA and keyB of Iceberg's tests are there)
+#          --no-kms           no KMS client at all
+#          --prop NAME=VALUE  a catalog property: encryption.kms-type=aws, kms.endpoint=..., io=s3, s3.endpoint=...
+#          --root URI=FOLDER  locations under URI are files under FOLDER
+#          --trace            stack traces on stderr
+#
+# Exit status: 0 fine, 1 failed (check: something differs), 2 usage.
+# Built once per state of the sources, in ${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}.
+# LAKELOCK_JUDGE_JAVA_OPTS replaces the options of the JVM.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}
+
+usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
+case ${1:-} in
+  '') usage >&2; exit 2 ;;
+  -h | --help | help) usage; exit 0 ;;
+esac
+
+# Checkouts share the folder: what is built carries the hash of what it was built from.
+dependencies=$build/classpath-$(sha256sum <"$here/pom.xml" | cut -c1-16)
+classes=$build/classes-$(cd "$here" && find pom.xml src -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-16)
+
+if [ ! -s "$dependencies" ] || [ ! -d "$classes" ]; then
+  mkdir -p "$build"
+  exec 9>"$build/lock"
+  flock 9
+  if [ ! -s "$dependencies" ]; then
+    mvn -B -q -Dstyle.color=never -f "$here/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath \
+      -Dmdep.outputFile="$dependencies.new" >&2
+    mv "$dependencies.new" "$dependencies"
+  fi
+  if [ ! -d "$classes" ]; then
+    rm -rf "$classes.new"
+    find "$here/src/main/java" -name '*.java' -print0 |
+      xargs -0 javac -nowarn --release 17 -d "$classes.new" -cp "$(cat "$dependencies")" >&2
+    mv "$classes.new" "$classes"
+  fi
+  exec 9>&-
+fi
+
+read -ra options <<<"${LAKELOCK_JUDGE_JAVA_OPTS:--Xmx2g -XX:+UseSerialGC -Xshare:auto}"
+exec java "${options[@]}" -cp "$classes:$(cat "$dependencies")" lakelock.judge.Main "$@"
