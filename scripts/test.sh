@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Every check of this repository, from a clean checkout: format, lints, docs, and all tests with Java as the judge.
+# Needs a Rust toolchain, a JDK 17 and Maven; the jars and crates come from their registries.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for tool in cargo java javac mvn; do
+  command -v "$tool" >/dev/null || { echo "test.sh: $tool is needed and was not found" >&2; exit 1; }
+done
+
+# Outside the checkout, so that a fresh clone starts warm.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${TMPDIR:-/tmp}/lakelock-target}"
+
+echo "== the Java judge"
+interop/java/run.sh keymeta 0120000102030405060708090a0b0c0d0e0f00 >/dev/null
+
+echo "== format"
+cargo fmt --all --check
+
+echo "== lints"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+echo "== documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+echo "== tests"
+cargo test --workspace --locked --no-fail-fast
