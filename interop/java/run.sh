@@ -7,6 +7,10 @@
 #   run.sh hash METADATA                               Hive's metadata_hash: base64(SHA-256(compact JSON of the parsed metadata))
 #   run.sh keymeta HEX                                 StandardKeyMetadata decoded
 #   run.sh continue METADATA [--format parquet|avro]   append 3 rows, delete one by DV, compact; prints the new metadata location, then the rows
+#   run.sh append METADATA [--rows N] [--format F]     append N rows (3 unless told); prints the new metadata location
+#   run.sh write SCENARIO DIR                          makes a table at DIR (a path or a URI); prints its metadata location, its keys and
+#                                                      the rows of every snapshot, as JSON
+#   run.sh scenarios                                   the names of the scenarios
 #   run.sh batch                                       one command line per line of stdin, each answered with one line of stdout:
 #                                                      {"ok":true|false,"out":"...","err":"..."}. Words are split at blanks, or the line is
 #                                                      a JSON array of strings. Ends with stdin.

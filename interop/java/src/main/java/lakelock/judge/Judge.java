@@ -3,6 +3,7 @@ package lakelock.judge;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -79,6 +80,17 @@ final class Judge {
         out.println(table.pointer.get());
         Rows.read(table.table).forEach(out::println);
       }
+      case "append" -> {
+        Ctx table = table();
+        int rows = Integer.parseInt(args.option("rows", "3"));
+        Continuation.append(table, FileFormat.fromString(args.option("format", "parquet")), rows);
+        out.println(table.pointer.get());
+      }
+      case "scenarios" -> Scenarios.names().forEach(out::println);
+      case "write" -> {
+        TableMaker maker = new TableMaker(io, kms, folder(args.word(2, "DIR")));
+        print(TableMaker.describe(Scenarios.write(args.word(1, "SCENARIO"), maker)));
+      }
       default -> throw new Arguments.Usage("unknown command " + args.word(0, ""));
     }
     return FINE;
@@ -86,6 +98,11 @@ final class Judge {
 
   private Ctx table() {
     return Ctx.load(io, kms, args.word(1, "METADATA"));
+  }
+
+  /** A URI stays as it is, a path becomes absolute. */
+  private static String folder(String location) {
+    return location.contains(":") ? location : Path.of(location).toAbsolutePath().normalize().toString();
   }
 
   private List<String> read(Ctx table) {

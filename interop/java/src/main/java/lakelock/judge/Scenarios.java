@@ -1,0 +1,228 @@
+package lakelock.judge;
+
+import static org.apache.iceberg.types.Types.NestedField.optional;
+import static org.apache.iceberg.types.Types.NestedField.required;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.data.Record;
+import org.apache.iceberg.expressions.Expressions;
+import org.apache.iceberg.expressions.Literal;
+import org.apache.iceberg.types.Types;
+
+/** The tables that {@code write SCENARIO DIR} makes, each a history of a few commits. */
+final class Scenarios {
+  private static final long DAY_MS = 24L * 60 * 60 * 1000;
+
+  private static final Schema SMALL =
+      new Schema(required(1, "id", Types.LongType.get()), optional(2, "name", Types.StringType.get()));
+
+  private static final Schema TIMES =
+      new Schema(
+          required(1, "id", Types.LongType.get()),
+          optional(2, "name", Types.StringType.get()),
+          optional(3, "day", Types.DateType.get()),
+          optional(4, "at", Types.TimestampType.withoutZone()),
+          optional(5, "at_utc", Types.TimestampType.withZone()),
+          optional(6, "at_nanos", Types.TimestampNanoType.withoutZone()));
+
+  private static final Map<String, Scenario> ALL = new TreeMap<>();
+
+  static {
+    ALL.put("types", Scenarios::types);
+    ALL.put("empty", maker -> maker.table(SMALL, PartitionSpec.unpartitioned()));
+    ALL.put("empty-snapshot", Scenarios::emptySnapshot);
+    ALL.put("unpartitioned", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 3));
+    ALL.put("plaintext", maker -> appends(maker.plaintext(SMALL, PartitionSpec.unpartitioned()), 3));
+    ALL.put("partitioned-identity", maker -> appends(maker.table(TIMES, spec(TIMES).identity("name").build()), 2));
+    ALL.put("partitioned-identity-types", Scenarios::identityTypes);
+    ALL.put("partitioned-bucket", maker -> appends(maker.table(TIMES, spec(TIMES).bucket("id", 4).build()), 2));
+    ALL.put("partitioned-truncate", maker -> appends(maker.table(TIMES, spec(TIMES).truncate("name", 2).truncate("id", 10).build()), 2));
+    ALL.put("partitioned-year", maker -> appends(maker.table(TIMES, spec(TIMES).year("day").build()), 2));
+    ALL.put("partitioned-month", maker -> appends(maker.table(TIMES, spec(TIMES).month("at").build()), 2));
+    ALL.put("partitioned-day", maker -> appends(maker.table(TIMES, spec(TIMES).day("at_utc").build()), 2));
+    ALL.put("partitioned-hour", maker -> appends(maker.table(TIMES, spec(TIMES).hour("at_nanos").build()), 2));
+    ALL.put("partition-evolved", Scenarios::partitionEvolved);
+    ALL.put("evolved", Scenarios::evolved);
+    ALL.put("gzip-metadata", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.METADATA_COMPRESSION, "gzip")), 2));
+    ALL.put("many-manifests", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.MANIFEST_MIN_MERGE_COUNT, "3")), 10));
+    ALL.put("metrics-modes", Scenarios::metricsModes);
+    ALL.put("key24", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "24")), 2));
+    ALL.put("key32", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "32")), 2));
+    ALL.put("several-keks", Scenarios::severalKeks);
+    ALL.put("deletes-dv", Scenarios::deletesDv);
+    ALL.put("deletes-equality", Scenarios::deletesEquality);
+    ALL.put("avro-data", Scenarios::avroData);
+    ALL.put("compacted", Scenarios::compacted);
+    ALL.put("branches", Scenarios::branches);
+  }
+
+  private Scenarios() {}
+
+  /** Makes a table's history. */
+  interface Scenario {
+    Ctx write(TableMaker maker) throws IOException;
+  }
+
+  static Set<String> names() {
+    return ALL.keySet();
+  }
+
+  static Ctx write(String name, TableMaker maker) throws IOException {
+    Scenario scenario = ALL.get(name);
+    if (scenario == null) {
+      throw new Arguments.Usage("unknown scenario " + name + "; there are " + String.join(", ", names()));
+    }
+    return scenario.write(maker);
+  }
+
+  private static PartitionSpec.Builder spec(Schema schema) {
+    return PartitionSpec.builderFor(schema);
+  }
+
+  /** As many commits of 14 rows, the first rows of each with nulls, extremes and odd values. */
+  private static Ctx appends(Ctx table, int commits) {
+    for (int i = 0; i < commits; i++) {
+      table.append(FileFormat.PARQUET, Gen.rows(table.table.schema(), 14, 100L * i, i, true));
+    }
+    return table;
+  }
+
+  private static List<Record> plainRows(Ctx table, int rows, long first) {
+    return Gen.rows(table.table.schema(), rows, first, first, false);
+  }
+
+  private static Ctx types(TableMaker maker) {
+    Ctx table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned());
+    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.SCHEMA, 24, 0, 1, true));
+    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.SCHEMA, 40, 1000, 2, false));
+    return table;
+  }
+
+  private static Ctx emptySnapshot(TableMaker maker) {
+    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+    table.table.newAppend().commit();
+    return table;
+  }
+
+  private static Ctx identityTypes(TableMaker maker) {
+    PartitionSpec.Builder spec = spec(AllTypes.PRIMITIVES);
+    AllTypes.PRIMITIVES.columns().forEach(column -> spec.identity(column.name()));
+    Ctx table = maker.table(AllTypes.PRIMITIVES, spec.build());
+    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.PRIMITIVES, 8, 0, 3, true));
+    return table;
+  }
+
+  private static Ctx partitionEvolved(TableMaker maker) {
+    Ctx table = appends(maker.table(TIMES, PartitionSpec.unpartitioned()), 1);
+    table.table.updateSpec().addField(Expressions.month("day")).commit();
+    appends(table, 1);
+    table.table.updateSpec().addField("id_bucket", Expressions.bucket("id", 4)).removeField("day_month").commit();
+    return appends(table, 1);
+  }
+
+  private static Ctx evolved(TableMaker maker) {
+    Schema first =
+        new Schema(
+            required(1, "id", Types.LongType.get()),
+            optional(2, "small", Types.IntegerType.get()),
+            optional(3, "ratio", Types.FloatType.get()),
+            optional(4, "price", Types.DecimalType.of(9, 2)),
+            optional(5, "name", Types.StringType.get()),
+            optional(6, "gone", Types.StringType.get()),
+            optional(7, "point", Types.StructType.of(
+                optional(8, "x", Types.IntegerType.get()), optional(9, "y", Types.IntegerType.get()))));
+    Ctx table = appends(maker.table(first, PartitionSpec.unpartitioned()), 1);
+    table.table.updateSchema().renameColumn("name", "title").deleteColumn("gone").commit();
+    appends(table, 1);
+    table.table.updateSchema()
+        .updateColumn("small", Types.LongType.get())
+        .updateColumn("ratio", Types.DoubleType.get())
+        .updateColumn("price", Types.DecimalType.of(18, 2))
+        .updateColumn("point.x", Types.LongType.get())
+        .commit();
+    table.table.updateSchema()
+        .addColumn("country", Types.StringType.get(), Literal.of("unknown"))
+        .addRequiredColumn("level", Types.IntegerType.get(), Literal.of(7))
+        .addColumn("note", Types.StringType.get())
+        .addColumn("point", "z", Types.IntegerType.get(), Literal.of(-1))
+        .commit();
+    appends(table, 1);
+    table.table.updateSchema().moveFirst("note").moveAfter("id", "title").addColumn("gone", Types.LongType.get()).commit();
+    return appends(table, 1);
+  }
+
+  private static Ctx metricsModes(TableMaker maker) {
+    String column = TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX;
+    Ctx table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned(), Map.of(
+        TableProperties.DEFAULT_WRITE_METRICS_MODE, "counts",
+        column + "text", "truncate(3)",
+        column + "raw", "full",
+        column + "bytes16", "truncate(2)",
+        column + "f64", "full",
+        column + "i32", "none",
+        column + "nested.inner", "full"));
+    return appends(table, 1);
+  }
+
+  /** Three commits, each a KEK's lifespan after the one before. */
+  private static Ctx severalKeks(TableMaker maker) {
+    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
+    table.ops.setTimeShift(731 * DAY_MS);
+    appends(table, 1);
+    table.ops.setTimeShift(2 * 731 * DAY_MS);
+    return appends(table, 1);
+  }
+
+  private static Ctx deletesDv(TableMaker maker) {
+    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+    DataFile first = table.append(FileFormat.PARQUET, plainRows(table, 10, 0)).get(0);
+    DataFile second = table.append(FileFormat.PARQUET, plainRows(table, 10, 100)).get(0);
+    table.dv(List.of(table.del(first, 0), table.del(first, 9), table.del(second, 4)));
+    table.dv(List.of(table.del(first, 5)));
+    return table;
+  }
+
+  private static Ctx deletesEquality(TableMaker maker) {
+    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+    List<Record> rows = plainRows(table, 10, 0);
+    table.append(FileFormat.PARQUET, rows);
+    Record key = Ctx.rec(table.table.schema().select("id"));
+    key.setField("id", 3L);
+    table.table.newRowDelta()
+        .addDeletes(table.eqDelete(FileFormat.PARQUET, List.of("id"), List.of(key), table.table.spec(), null))
+        .commit();
+    return table;
+  }
+
+  private static Ctx avroData(TableMaker maker) {
+    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+    table.append(FileFormat.AVRO, plainRows(table, 10, 0));
+    return table;
+  }
+
+  /** After compaction the data file carries its rows' ids and sequence numbers as columns. */
+  private static Ctx compacted(TableMaker maker) {
+    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 3);
+    table.compact(FileFormat.PARQUET);
+    return appends(table, 1);
+  }
+
+  private static Ctx branches(TableMaker maker) {
+    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
+    long base = table.table.currentSnapshot().snapshotId();
+    table.table.manageSnapshots().createBranch("side", base).createTag("first", base).commit();
+    var toSide = table.table.newAppend().toBranch("side");
+    table.writeData(FileFormat.PARQUET, plainRows(table, 5, 500)).forEach(toSide::appendFile);
+    toSide.commit();
+    return appends(table, 1);
+  }
+}
