@@ -11,6 +11,7 @@
 #   run.sh write SCENARIO DIR                          makes a table at DIR (a path or a URI); prints its metadata location, its keys and
 #                                                      the rows of every snapshot, as JSON
 #   run.sh scenarios                                   the names of the scenarios
+#   run.sh fixtures DIR                                writes the vectors of interop/fixtures anew
 #   run.sh batch                                       one command line per line of stdin, each answered with one line of stdout:
 #                                                      {"ok":true|false,"out":"...","err":"..."}. Words are split at blanks, or the line is
 #                                                      a JSON array of strings. Ends with stdin.

@@ -91,6 +91,7 @@ final class Judge {
         TableMaker maker = new TableMaker(io, kms, folder(args.word(2, "DIR")));
         print(TableMaker.describe(Scenarios.write(args.word(1, "SCENARIO"), maker)));
       }
+      case "fixtures" -> Fixtures.write(Path.of(args.word(1, "DIR")).toAbsolutePath());
       default -> throw new Arguments.Usage("unknown command " + args.word(0, ""));
     }
     return FINE;
