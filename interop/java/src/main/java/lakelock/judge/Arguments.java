@@ -56,6 +56,23 @@ final class Arguments {
     return words.get(index);
   }
 
+  int number(int index, String what) {
+    return number(word(index, what));
+  }
+
+  static int number(String word) {
+    try {
+      return Integer.parseInt(word);
+    } catch (NumberFormatException e) {
+      throw new Usage("a number, not " + word);
+    }
+  }
+
+  /** How many words there are, the command included. */
+  int words() {
+    return words.size();
+  }
+
   boolean flag(String name) {
     return flags.contains(name);
   }

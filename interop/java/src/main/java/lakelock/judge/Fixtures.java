@@ -5,7 +5,9 @@ import static org.apache.iceberg.types.Types.NestedField.required;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
@@ -138,7 +140,7 @@ final class Fixtures {
   private void stream(ArrayNode streams, String file, byte[] key, byte[] prefix, int length)
       throws IOException, GeneralSecurityException {
     byte[] plain = plaintext(length);
-    byte[] stored = EncAccess.encryptStream(plain, key, prefix);
+    byte[] stored = encrypt(plain, key, prefix);
     Files.write(folder.resolve(file), stored);
     streams.addObject()
         .put("file", file)
@@ -147,6 +149,14 @@ final class Fixtures {
         .put("plain_length", length)
         .put("stored_length", stored.length)
         .put("plain_sha256", sha256(plain));
+  }
+
+  private static byte[] encrypt(byte[] plain, byte[] key, byte[] prefix) throws IOException {
+    ByteArrayOutputStream stored = new ByteArrayOutputStream();
+    try (OutputStream out = EncAccess.encrypting(new CountingOutputStream(stored), key, prefix)) {
+      out.write(plain);
+    }
+    return stored.toByteArray();
   }
 
   /** A KEK as the test KMS wraps it, and a manifest list's key metadata under that KEK. */

@@ -60,13 +60,14 @@ final class History {
     table.table.snapshots().forEach(snapshots::add);
     snapshots.sort(Comparator.comparingLong(Snapshot::sequenceNumber));
     History history = new History();
+    Map<String, List<Entry>> read = new HashMap<>();
     for (Snapshot snapshot : snapshots) {
       JsonNode list = lists.get(snapshot.snapshotId());
       if (list == null) {
         continue; // the encryption check says why it cannot be read
       }
       try {
-        history.versions.put(snapshot.snapshotId(), new Version(snapshot, list, manifests(table, snapshot, list, stored)));
+        history.versions.put(snapshot.snapshotId(), new Version(snapshot, list, manifests(table, snapshot, list, stored, read)));
       } catch (Exception e) {
         problems.add("snapshot %d: its manifests cannot be read: %s", snapshot.snapshotId(), Judge.causes(e));
       }
@@ -75,12 +76,17 @@ final class History {
   }
 
   /** In the order of the list: Java may hand them out in another. */
-  private static List<Manifest> manifests(Ctx table, Snapshot snapshot, JsonNode list, Map<String, JsonNode> stored) throws IOException {
+  private static List<Manifest> manifests(
+      Ctx table, Snapshot snapshot, JsonNode list, Map<String, JsonNode> stored, Map<String, List<Entry>> read) throws IOException {
     Map<String, Integer> place = new HashMap<>();
     list.get("entries").forEach(entry -> place.put(entry.get("manifest_path").asText(), place.size()));
     List<Manifest> manifests = new ArrayList<>();
     for (ManifestFile listing : snapshot.allManifests(table.table.io())) {
-      List<Entry> entries = ManifestAccess.entries(listing, table.table.io(), table.table.specs());
+      List<Entry> entries = read.get(listing.path());
+      if (entries == null) {
+        entries = ManifestAccess.entries(listing, table.table.io(), table.table.specs());
+        read.put(listing.path(), entries);
+      }
       manifests.add(new Manifest(listing, entries, stored.get(listing.path())));
     }
     manifests.sort(Comparator.comparingInt(manifest -> place.get(manifest.path())));

@@ -82,7 +82,7 @@ final class Judge {
       }
       case "append" -> {
         Ctx table = table();
-        int rows = Integer.parseInt(args.option("rows", "3"));
+        int rows = Arguments.number(args.option("rows", "3"));
         Continuation.append(table, FileFormat.fromString(args.option("format", "parquet")), rows);
         out.println(table.pointer.get());
       }
@@ -92,6 +92,12 @@ final class Judge {
         print(TableMaker.describe(Scenarios.write(args.word(1, "SCENARIO"), maker)));
       }
       case "fixtures" -> Fixtures.write(Path.of(args.word(1, "DIR")).toAbsolutePath());
+      case "make-snapshots" -> {
+        TableMaker maker = new TableMaker(io, kms, folder(args.word(1, "DIR")));
+        out.println(LongHistory.make(maker, args.number(2, "N")).pointer.get());
+      }
+      case "bench-ags1" -> Bench.ags1(args.words() > 1 ? args.number(1, "MIB") : 256, out);
+      case "bench-commit" -> Bench.commit(io, kms, args.word(1, "METADATA"), args.number(2, "N"), out);
       default -> throw new Arguments.Usage("unknown command " + args.word(0, ""));
     }
     return FINE;
