@@ -1,1 +1,40 @@
-//! x
+//! Files of encrypted tables, wherever they are: object stores and local folders by the locations that Iceberg writes, and
+//! AGS1 over them.
+//!
+//! | to | use |
+//! |---|---|
+//! | read and write the bytes of a file as they are | [`Storage`] |
+//! | read an encrypted file, whole or in part | [`EncryptedReader`] |
+//! | write an encrypted file | [`EncryptingWriter`], [`write_encrypted`] |
+//!
+//! ```
+//! use lakelock_crypto::{KeyLength, StandardKeyMetadata};
+//! use lakelock_storage::{EncryptedReader, Storage, write_encrypted};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let storage = Storage::in_memory();
+//! let metadata = StandardKeyMetadata::generate(KeyLength::Aes128)?;
+//! let written = write_encrypted(&storage, "memory://table/manifest.avro", &metadata, b"entries").await?;
+//!
+//! let metadata = metadata.with_file_length(written.stored_length);
+//! let reader = EncryptedReader::open(&storage, "memory://table/manifest.avro", &metadata)?;
+//! assert_eq!(reader.read_range(1..4).await?, "ntr");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing here decides *whether* a file is encrypted. The encrypting types have no way through to the plain bytes, and
+//! [`Storage`] has none through the cipher. Every [`Error`] names the location.
+
+mod error;
+mod local;
+mod location;
+mod reader;
+mod storage;
+mod writer;
+
+pub use error::{Error, ErrorKind, Result};
+pub use reader::EncryptedReader;
+pub use storage::{FileInfo, LOCAL_FSYNC, Storage};
+pub use writer::{EncryptingWriter, Written, write_encrypted};

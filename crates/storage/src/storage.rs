@@ -1,0 +1,223 @@
+//! The stores of a catalog's files, by location.
+
+use std::{collections::HashMap, fmt, ops::Range, sync::Arc, time::SystemTime};
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, memory::InMemory, path::Path};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    local::LocalStore,
+    location::{Location, Place},
+};
+
+/// The property that says whether local files are flushed to the disk before a write returns: `true` (the default) or `false`.
+pub const LOCAL_FSYNC: &str = "local.fsync";
+
+/// Reads and writes files by their locations, as they are stored. A clone shares everything with the original.
+///
+/// | location | store |
+/// |---|---|
+/// | `/path`, `file:/path`, `file:///path` | the local file system |
+/// | `memory://path` | memory, of this value and its clones alone |
+///
+/// A file appears whole or not at all, also after a crash; folders appear with the first file in them.
+#[derive(Clone)]
+pub struct Storage {
+    stores: Arc<Stores>,
+}
+
+struct Stores {
+    local: Arc<LocalStore>,
+    memory: Arc<InMemory>,
+}
+
+/// A file in a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Where it is, written like the prefix that was listed.
+    pub location: String,
+    /// The stored length.
+    pub length: u64,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+impl Storage {
+    /// Sets up the stores from catalog properties. Of these only [`LOCAL_FSYNC`] is known today; others are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if a value is not one of the property's.
+    pub fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
+        let fsync = match properties.get(LOCAL_FSYNC).map(String::as_str) {
+            None | Some("true") => true,
+            Some("false") => false,
+            Some(_) => return Err(Error::new(ErrorKind::InvalidInput, LOCAL_FSYNC, "expected \"true\" or \"false\"")),
+        };
+        let stores = Stores { local: Arc::new(LocalStore::new(fsync)), memory: Arc::new(InMemory::new()) };
+        Ok(Self { stores: Arc::new(stores) })
+    }
+
+    /// The local file system, with the default settings.
+    #[must_use]
+    pub fn local() -> Self {
+        let stores = Stores { local: Arc::new(LocalStore::new(true)), memory: Arc::new(InMemory::new()) };
+        Self { stores: Arc::new(stores) }
+    }
+
+    /// An empty memory store, for tests and tables that need not last.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::local()
+    }
+
+    /// The store and the path in it that `location` means.
+    ///
+    /// What is written through it is stored as it is: nothing is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] for an unknown scheme, [`ErrorKind::InvalidInput`] for what is no location.
+    pub fn resolve(&self, location: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+        let Location { place, path, .. } = Location::parse(location)?;
+        Ok((self.store(&place), path))
+    }
+
+    fn store(&self, place: &Place) -> Arc<dyn ObjectStore> {
+        match place {
+            Place::File => Arc::clone(&self.stores.local) as _,
+            Place::Memory => Arc::clone(&self.stores.memory) as _,
+        }
+    }
+
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`], and whatever the store answers.
+    pub async fn read(&self, location: &str) -> Result<Bytes> {
+        let (store, path) = self.resolve(location)?;
+        let read = async { store.get(&path).await?.bytes().await };
+        read.await.map_err(|error| Error::from_store(error, location, "read"))
+    }
+
+    /// The bytes of a file in `range`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidData`] if the file ends before the range does, and those of [`read`](Self::read).
+    pub async fn read_range(&self, location: &str, range: Range<u64>) -> Result<Bytes> {
+        let (store, path) = self.resolve(location)?;
+        read_exactly(store.as_ref(), &path, location, range).await
+    }
+
+    /// The stored length of a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub async fn length(&self, location: &str) -> Result<u64> {
+        let (store, path) = self.resolve(location)?;
+        let meta = store.head(&path).await.map_err(|error| Error::from_store(error, location, "look at"))?;
+        Ok(meta.size)
+    }
+
+    /// Whether there is such a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), but for [`ErrorKind::NotFound`].
+    pub async fn exists(&self, location: &str) -> Result<bool> {
+        match self.length(location).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a file, in place of one that may be there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store answers. The old file is still there then.
+    pub async fn write(&self, location: &str, bytes: impl Into<Bytes>) -> Result<()> {
+        self.put(location, bytes.into(), PutMode::Overwrite).await
+    }
+
+    /// Writes a new file. Of several writers at the same time one succeeds.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::AlreadyExists`], and whatever the store answers.
+    pub async fn write_new(&self, location: &str, bytes: impl Into<Bytes>) -> Result<()> {
+        self.put(location, bytes.into(), PutMode::Create).await
+    }
+
+    async fn put(&self, location: &str, bytes: Bytes, mode: PutMode) -> Result<()> {
+        let (store, path) = self.resolve(location)?;
+        let options = PutOptions { mode, ..PutOptions::default() };
+        match store.put_opts(&path, bytes.into(), options).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::from_store(error, location, "write")),
+        }
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] from stores that tell, and whatever else the store answers.
+    pub async fn delete(&self, location: &str) -> Result<()> {
+        let (store, path) = self.resolve(location)?;
+        store.delete(&path).await.map_err(|error| Error::from_store(error, location, "delete"))
+    }
+
+    /// All files in the folder `prefix` and in the folders in it, in no particular order. None, if there is no such folder.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store answers.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<FileInfo>> {
+        let folder = Location::parse(prefix)?;
+        let store = self.store(&folder.place);
+        let files = store.list(Some(&folder.path)).map_ok(|meta| FileInfo {
+            location: folder.sibling(&meta.location),
+            length: meta.size,
+            modified: meta.last_modified.into(),
+        });
+        files.try_collect().await.map_err(|error| Error::from_store(error, prefix, "list"))
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage").finish_non_exhaustive()
+    }
+}
+
+/// The bytes in `range`, all of them.
+pub(crate) async fn read_exactly(
+    store: &dyn ObjectStore,
+    path: &Path,
+    location: &str,
+    range: Range<u64>,
+) -> Result<Bytes> {
+    if range.is_empty() {
+        return Ok(Bytes::new());
+    }
+    let cut_off = |length: u64| {
+        let message = format!("the file is cut off: {length} bytes, expected at least {}", range.end);
+        Error::new(ErrorKind::InvalidData, location, message)
+    };
+    match store.get_range(path, range.clone()).await {
+        Ok(bytes) if bytes.len() as u64 == range.end - range.start => Ok(bytes),
+        Ok(bytes) => Err(cut_off(range.start + bytes.len() as u64)),
+        // A range that starts beyond the end is an error, of a kind that is the store's own.
+        Err(error) => match store.head(path).await {
+            Ok(meta) if meta.size < range.end => Err(cut_off(meta.size)),
+            _ => Err(Error::from_store(error, location, "read")),
+        },
+    }
+}
