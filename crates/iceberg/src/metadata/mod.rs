@@ -1,19 +1,193 @@
 //! metadata.json: read, changed and written without losing what this version does not know.
+//!
+//! A [`TableDocument`] holds the same metadata twice: parsed, and as the text of each top-level field. A change is made
+//! to the parsed side, and the text of what it changed is then replaced, element by element: an append to a table of
+//! thousands of snapshots writes one snapshot, and fields that this version does not know stay as they were.
 
+mod check;
+mod compression;
+mod item;
+mod raw;
+mod refs;
+mod rules;
+mod splice;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::spec::TableMetadata;
+use serde_json::Deserializer;
 
-/// A table's metadata: parsed, and with everything its JSON held.
+pub use compression::MetadataCompression;
+
+use self::raw::RawDocument;
+use self::refs::References;
+use crate::spec::{FormatVersion, SnapshotReference, TableCreation, TableMetadata, TableMetadataBuilder, TableUpdate};
+use crate::{Error, ErrorKind, Result};
+
+/// A table's metadata: parsed, and with everything its JSON held. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct TableDocument {
     metadata: Arc<TableMetadata>,
+    references: Arc<References>,
+    raw: RawDocument,
 }
 
 impl TableDocument {
+    /// Parses a metadata file, compressed or not; `location` is where it was read from, named in errors.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidData`] when it is not valid table metadata, and [`ErrorKind::Unsupported`] naming the
+    /// column or the format version that this version does not know.
+    pub fn read(bytes: &[u8], location: &str) -> Result<Self> {
+        let json = compression::decompress(bytes, location)?;
+        Self::parse(&json, location)
+    }
+
+    /// The metadata of a new table, with fresh field ids.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] when schema, partitioning or sort order contradict each other, when there is no
+    /// location, or when the encryption properties break a rule: see [`apply`](Self::apply).
+    pub fn create(creation: TableCreation) -> Result<Self> {
+        let name = creation.name.clone();
+        let invalid = || Error::new(ErrorKind::InvalidInput, format!("cannot create table {name}"));
+        let metadata = TableMetadataBuilder::from_table_creation(creation)
+            .and_then(TableMetadataBuilder::build)
+            .map_err(|e| invalid().with_source(e))?
+            .metadata;
+        rules::check_new(&metadata).map_err(|e| invalid().with_source(e))?;
+        let raw = splice::write(&metadata)?;
+        Ok(Self { metadata: Arc::new(metadata), references: Arc::default(), raw })
+    }
+
+    /// Applies a commit's updates, in order, to the metadata that was read from `location`, which enters the metadata
+    /// log. Updates that change nothing give a document with the same [`metadata`](Self::metadata) pointer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] when an update does not fit the metadata, and when the outcome would break a rule
+    /// of encrypted tables:
+    /// - `encryption.key-id` cannot be added, changed or removed, and needs format version 3;
+    /// - `encryption.data-key-length` is 16, 24 or 32;
+    /// - a new snapshot has a key id, and no key that a snapshot needs is missing.
+    ///
+    /// [`ErrorKind::Unsupported`] for tables of format version 1.
+    pub fn apply(&self, updates: &[TableUpdate], location: &str) -> Result<Self> {
+        let before = &*self.metadata;
+        let rejected = || Error::new(ErrorKind::InvalidInput, format!("the change cannot be applied to {location}"));
+        if before.format_version() < FormatVersion::V2 {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("{location} has format version 1: only tables of version 2 and 3 can be changed"),
+            ));
+        }
+        let mut builder = before.clone().into_builder(Some(location.to_owned()));
+        for update in updates {
+            rules::check_update(before, update)?;
+            builder = update.clone().apply(builder).map_err(|e| rejected().with_source(e))?;
+            if let TableUpdate::RemoveSnapshots { snapshot_ids } = update {
+                // Statistics of a snapshot that is gone are of no use, and Java drops them as well.
+                builder = snapshot_ids
+                    .iter()
+                    .fold(builder, |b, id| b.remove_statistics(*id).remove_partition_statistics(*id));
+            }
+        }
+        let built = builder.build().map_err(|e| rejected().with_source(e))?;
+        if built.changes.is_empty() {
+            return Ok(self.clone());
+        }
+        let after = built.metadata;
+        rules::check_change(before, &after)?;
+        let references = refs::apply(&self.references, &built.changes);
+        if !refs::agree(&references, &after) {
+            let message = format!("the references of {location} went astray in a change");
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        let raw = splice::update(&self.raw, (before, &self.references), (&after, &references))
+            .map_err(|e| e.in_document(location))?;
+        let document = Self { metadata: Arc::new(after), references: Arc::new(references), raw };
+        if before.format_version() != document.metadata.format_version() {
+            // A rare change that can make old parts of the text mean something else: take nothing for granted.
+            document.verify(location)?;
+        }
+        Ok(document)
+    }
+
     /// The parsed metadata.
     #[must_use]
     pub fn metadata(&self) -> &Arc<TableMetadata> {
         &self.metadata
     }
+
+    /// Branches and tags, by name.
+    #[must_use]
+    pub fn references(&self) -> &BTreeMap<String, SnapshotReference> {
+        &self.references
+    }
+
+    /// The JSON text, with the fields that this version does not know.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<u8> {
+        self.raw.to_json()
+    }
+
+    /// The length of [`to_json`](Self::to_json), or nearly so, without making it.
+    #[must_use]
+    pub fn json_length(&self) -> usize {
+        self.raw.json_length()
+    }
+
+    /// How the table wants its metadata files compressed: `write.metadata.compression-codec`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] when the property names no codec that metadata files can have.
+    pub fn compression(&self) -> Result<MetadataCompression> {
+        MetadataCompression::from_properties(self.metadata.properties())
+    }
+
+    /// The bytes of a metadata file.
+    ///
+    /// # Errors
+    /// As [`compression`](Self::compression).
+    pub fn to_file(&self) -> Result<Vec<u8>> {
+        self.compression()?.compress(self.to_json())
+    }
+
+    fn parse(json: &[u8], location: &str) -> Result<Self> {
+        let invalid = |e: serde_json::Error| {
+            Error::new(ErrorKind::InvalidData, format!("{location} is not valid table metadata")).with_source(e)
+        };
+        let raw = RawDocument::parse(json).map_err(invalid)?;
+        check::format_version(&raw, location)?;
+        let metadata = match parse_metadata(json) {
+            Ok(metadata) => metadata,
+            Err(e) => {
+                // The parser says no more than that nothing matched: see whether it is a type that it does not know.
+                check::known_types(&raw, location)?;
+                return Err(invalid(e));
+            }
+        };
+        check::parsed(&raw, &metadata, location)?;
+        let references = refs::read(&raw, &metadata).map_err(invalid)?;
+        Ok(Self { metadata: Arc::new(metadata), references: Arc::new(references), raw })
+    }
+
+    fn verify(&self, location: &str) -> Result<()> {
+        let again = parse_metadata(&self.to_json()).ok();
+        if again.as_ref() == Some(&*self.metadata) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the change to {location} cannot be written without losing parts of it"),
+        ))
+    }
+}
+
+fn parse_metadata(json: &[u8]) -> Result<TableMetadata, serde_json::Error> {
+    let mut deserializer = Deserializer::from_slice(json);
+    let metadata = serde::Deserialize::deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(metadata)
 }

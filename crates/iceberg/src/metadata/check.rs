@@ -1,0 +1,159 @@
+//! What is looked at beyond the parser: what it would not say, and what it would let pass.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::raw::RawDocument;
+use crate::spec::{NestedField, PrimitiveType, Schema, TableMetadata, Type};
+use crate::{Error, ErrorKind, Result};
+
+/// The type names of the spec that the parser knows; `decimal` and `fixed` have parameters.
+const KNOWN_TYPES: &[&str] = &[
+    "binary",
+    "boolean",
+    "date",
+    "double",
+    "float",
+    "int",
+    "list",
+    "long",
+    "map",
+    "string",
+    "struct",
+    "time",
+    "timestamp",
+    "timestamp_ns",
+    "timestamptz",
+    "timestamptz_ns",
+    "uuid",
+];
+
+const MAX_DECIMAL_PRECISION: u32 = 38;
+
+/// Checks that the format version is one that the parser knows.
+pub(super) fn format_version(raw: &RawDocument, location: &str) -> Result<()> {
+    let invalid = || Error::new(ErrorKind::InvalidData, format!("{location} is not table metadata: no format version"));
+    let version = raw.get("format-version").ok_or_else(invalid)?;
+    match serde_json::from_str::<u64>(version) {
+        Ok(1..=3) => Ok(()),
+        Ok(version) => {
+            Err(Error::new(ErrorKind::Unsupported, format!("{location} has the unknown format version {version}")))
+        }
+        Err(e) => Err(invalid().with_source(e)),
+    }
+}
+
+/// Checks that every column has a type that the parser knows.
+pub(super) fn known_types(raw: &RawDocument, location: &str) -> Result<()> {
+    for column in columns(raw) {
+        if let Some(name) = column.definition.get("type").and_then(unknown_type) {
+            let message =
+                format!("column {} of {location} has the type {name}, which is not supported yet", column.path);
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+    }
+    Ok(())
+}
+
+/// Checks what the parser let pass: types with impossible parameters, and default values that it dropped because it
+/// could not read them. Without those a reader would return nulls for the values.
+pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str) -> Result<()> {
+    let error = |kind, problem: String| Err(Error::new(kind, format!("{location}: {problem}")));
+    if i64::try_from(metadata.next_row_id()).is_err() {
+        return error(ErrorKind::InvalidData, format!("next-row-id {} is out of range", metadata.next_row_id()));
+    }
+    for schema in metadata.schemas_iter() {
+        for (id, name) in schema.field_id_to_name_map() {
+            if let Some(field) = schema.field_by_id(*id)
+                && let Some(problem) = impossible_type(&field.field_type)
+            {
+                return error(ErrorKind::InvalidData, format!("column {name} has the type {problem}"));
+            }
+        }
+    }
+    if !["schemas", "schema"].iter().any(|field| raw.get(field).is_some_and(|text| text.contains("-default"))) {
+        return Ok(());
+    }
+    for column in columns(raw) {
+        let wanted = |name| column.definition.get(name).is_some_and(|value: &Value| !value.is_null());
+        let field = column.field(metadata);
+        for (name, found) in [
+            ("initial-default", field.is_some_and(|f| f.initial_default.is_some())),
+            ("write-default", field.is_some_and(|f| f.write_default.is_some())),
+        ] {
+            if wanted(name) && !found {
+                let problem = format!("the {name} of column {} cannot be read", column.path);
+                return error(ErrorKind::Unsupported, problem);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn impossible_type(field_type: &Type) -> Option<String> {
+    match field_type {
+        Type::Primitive(PrimitiveType::Decimal { precision, scale })
+            if *precision == 0 || *precision > MAX_DECIMAL_PRECISION || scale > precision =>
+        {
+            Some(format!("decimal({precision}, {scale})"))
+        }
+        Type::Primitive(PrimitiveType::Fixed(length)) if i32::try_from(*length).is_err() => {
+            Some(format!("fixed[{length}]"))
+        }
+        _ => None,
+    }
+}
+
+/// The name of a type that the parser does not know; nested types are looked at by [`columns`].
+fn unknown_type(field_type: &Value) -> Option<&str> {
+    let name = field_type.as_str().or_else(|| field_type.get("type")?.as_str())?;
+    let known = KNOWN_TYPES.contains(&name) || name.starts_with("decimal(") || name.starts_with("fixed[");
+    (!known).then_some(name)
+}
+
+/// A column as the JSON has it.
+struct Column {
+    schema_id: Option<i64>,
+    path: String,
+    definition: Value,
+}
+
+impl Column {
+    fn field<'m>(&self, metadata: &'m TableMetadata) -> Option<&'m NestedField> {
+        let id = i32::try_from(self.definition.get("id")?.as_i64()?).ok()?;
+        let in_schema = |schema: &'m Schema| schema.field_by_id(id).map(|field| &**field);
+        match self.schema_id {
+            Some(schema_id) => in_schema(metadata.schema_by_id(i32::try_from(schema_id).ok()?)?),
+            None => in_schema(metadata.current_schema()),
+        }
+    }
+}
+
+/// All columns of all schemas, nested ones too.
+fn columns(raw: &RawDocument) -> Vec<Column> {
+    fn visit_type(schema_id: Option<i64>, path: &str, field_type: &Value, columns: &mut Vec<Column>) {
+        let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        for definition in field_type.get("fields").and_then(Value::as_array).into_iter().flatten() {
+            let path = join(definition.get("name").and_then(Value::as_str).unwrap_or("?"));
+            if let Some(field_type) = definition.get("type") {
+                visit_type(schema_id, &path, field_type, columns);
+            }
+            columns.push(Column { schema_id, path, definition: definition.clone() });
+        }
+        for part in ["element", "key", "value"] {
+            if let Some(part_type) = field_type.get(part) {
+                visit_type(schema_id, &join(part), part_type, columns);
+                let definition = serde_json::json!({ "type": part_type });
+                columns.push(Column { schema_id, path: join(part), definition });
+            }
+        }
+    }
+
+    let read = |field| raw.get(field).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let mut columns = Vec::new();
+    let schemas = read("schemas").and_then(|v| <Option<Vec<Value>>>::deserialize(v).ok()).flatten();
+    for schema in schemas.into_iter().flatten().chain(read("schema")) {
+        visit_type(schema.get("schema-id").and_then(Value::as_i64), "", &schema, &mut columns);
+    }
+    columns
+}
