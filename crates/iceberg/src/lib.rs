@@ -7,18 +7,22 @@
 //! | open and write a table's files | [`encryption::EncryptingFileIO`] |
 //! | read and write manifests and manifest lists | [`manifest`] |
 //! | plan a scan | [`scan::TableScan`] |
+//! | convert between Iceberg's and Arrow's schemas | [`arrow_schema`] |
+//! | read schemas and partition specs that a person typed | [`schema_text`] |
 //! | write data files | [`write::DataFileWriter`] |
 //! | commit | [`commit::AppendFiles`], [`commit::TableAction`] |
 //!
 //! Who may know what: `spec` alone names the `iceberg` crate; `manifest`, `metadata` and `encryption` know no
 //! Parquet; `write` and `scan` know nothing of catalogs, which apply a [`commit::TableCommit`] to what they hold.
 
+pub mod arrow_schema;
 pub mod commit;
 pub mod encryption;
 mod error;
 pub mod manifest;
 pub mod metadata;
 pub mod scan;
+pub mod schema_text;
 pub mod spec;
 mod table;
 pub mod write;
