@@ -1,1 +1,22 @@
 //! Data files: from record batches to encrypted Parquet with Iceberg's statistics.
+//!
+//! Input columns are matched to the table's by name, case-sensitively, in structs as well. A column that is missing is
+//! filled with its write default, or null if it is optional. Types are cast where nothing is lost: to wider numbers,
+//! between units of time, from dictionaries and views, from text to uuid; where it depends on the value (a long in an
+//! int column, nanoseconds in a timestamp) each value is checked. Anything else is an error that names the column,
+//! and the row if it is about one. Values are never part of an error.
+
+mod coerce;
+mod file;
+mod location;
+mod metrics;
+mod parquet_schema;
+mod partition;
+mod settings;
+mod upload;
+mod writer;
+
+pub use writer::{DataFileWriter, WriteOptions};
+
+#[cfg(test)]
+mod tests;
