@@ -25,6 +25,7 @@ pub mod scan;
 pub mod schema_text;
 pub mod spec;
 mod table;
+mod transform;
 pub mod write;
 
 pub use error::{Error, ErrorKind, Result};

@@ -1,1 +1,19 @@
 //! Scan planning: which files of a snapshot may hold rows that match.
+//!
+//! A [`TableScan`] reads a snapshot's manifest list, leaves out manifests by their partition summaries, then files by
+//! their partition and their column statistics, and hands out a [`FileScanTask`] for each file that is left, with the
+//! key that opens it. Pruning is inclusive: a file with a matching row is never left out. Whatever the reader of the
+//! tasks cannot honour (deletes, formats other than Parquet) is an error here, so that no plan leads to wrong rows.
+
+mod plan;
+mod predicate;
+mod projection;
+mod pruning;
+mod summary;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use plan::{ScanMetrics, ScanPlan, TableScan};
+pub use predicate::{Comparison, Predicate, Test};
+pub use task::FileScanTask;

@@ -1,0 +1,209 @@
+//! From a snapshot to its files.
+
+use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::pruning::Pruner;
+use super::{FileScanTask, Predicate};
+use crate::manifest::{
+    DataFile, FileContent, FileFormat, Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus,
+    read_manifest_list,
+};
+use crate::spec::{PartitionSpec, SchemaRef, Snapshot};
+use crate::{Error, ErrorKind, Result, Table};
+
+/// Manifests read at a time.
+const CONCURRENCY: usize = 16;
+
+/// A scan of one snapshot of a table.
+#[derive(Debug, Clone)]
+pub struct TableScan {
+    table: Table,
+    snapshot: Option<Arc<Snapshot>>,
+    schema: SchemaRef,
+    filter: Predicate,
+}
+
+/// What a [`TableScan`] has to read.
+#[derive(Debug)]
+pub struct ScanPlan {
+    /// The files.
+    pub tasks: Vec<FileScanTask>,
+    /// What planning left out.
+    pub metrics: ScanMetrics,
+}
+
+/// What planning read and left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanMetrics {
+    /// Data manifests read.
+    pub manifests_read: usize,
+    /// Data manifests left out by their partition summaries.
+    pub manifests_pruned: usize,
+    /// Live data files left out of the manifests that were read.
+    pub files_pruned: usize,
+}
+
+impl TableScan {
+    /// A scan of the current snapshot with the current schema; of nothing if the table has no snapshot.
+    #[must_use]
+    pub fn new(table: &Table) -> Self {
+        let metadata = table.metadata();
+        Self {
+            table: table.clone(),
+            snapshot: metadata.current_snapshot().cloned(),
+            schema: Arc::clone(metadata.current_schema()),
+            filter: Predicate::True,
+        }
+    }
+
+    /// Scans another snapshot, with the schema it was written with.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when the table has no such snapshot, or not its schema.
+    pub fn with_snapshot(mut self, snapshot_id: i64) -> Result<Self> {
+        let metadata = self.table.metadata();
+        let not_found = |what: &str| {
+            let message = format!("{} has no {what} {snapshot_id}", self.table.identifier());
+            Error::new(ErrorKind::NotFound, message)
+        };
+        let snapshot = metadata.snapshot_by_id(snapshot_id).cloned().ok_or_else(|| not_found("snapshot"))?;
+        self.schema = snapshot.schema(metadata).map_err(|e| not_found("schema of snapshot").with_source(e))?;
+        self.snapshot = Some(snapshot);
+        Ok(self)
+    }
+
+    /// Leaves out files that have no matching row. Rows of the files that are left must still be filtered.
+    #[must_use]
+    pub fn with_filter(mut self, filter: Predicate) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// The schema of the rows.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The snapshot, if the table has one.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&Arc<Snapshot>> {
+        self.snapshot.as_ref()
+    }
+
+    /// Reads the manifests and finds the files.
+    ///
+    /// # Errors
+    /// A filter that does not fit the schema; a manifest list, manifest or key that cannot be read; a plaintext file in
+    /// an encrypted table unless that was allowed; [`ErrorKind::Unsupported`] naming the file when a matching file is
+    /// not Parquet or has deleted rows.
+    pub async fn plan(&self) -> Result<ScanPlan> {
+        let metadata = self.table.metadata();
+        let pruner = Pruner::new(self.filter.bind(&self.schema)?, metadata);
+        let mut plan = ScanPlan { tasks: Vec::new(), metrics: ScanMetrics::default() };
+        let Some(snapshot) = &self.snapshot else { return Ok(plan) };
+
+        let manifests = read_manifest_list(self.table.io(), metadata, snapshot).await?.into_iter();
+        let (data, deletes): (Vec<_>, Vec<_>) =
+            manifests.filter(may_have_live_files).partition(|manifest| manifest.content == ManifestContent::Data);
+        let all = data.len();
+        let data = prune(&pruner, data);
+        plan.metrics.manifests_read = data.len();
+        plan.metrics.manifests_pruned = all - data.len();
+
+        for entry in self.live_entries(data).await? {
+            if pruner.may_match_file(&entry.data_file) {
+                plan.tasks.push(self.task(entry)?);
+            } else {
+                plan.metrics.files_pruned += 1;
+            }
+        }
+        if !plan.tasks.is_empty() {
+            let deletes = prune(&pruner, deletes);
+            let deletes = self.live_entries(deletes).await?;
+            self.refuse_deletes(snapshot, &plan.tasks, &deletes)?;
+        }
+        Ok(plan)
+    }
+
+    /// The live entries of manifests, in their order.
+    async fn live_entries(&self, manifests: Vec<ManifestFile>) -> Result<Vec<ManifestEntry>> {
+        let manifests: Vec<Manifest> = stream::iter(manifests)
+            .map(|manifest| async move { Manifest::read(self.table.io(), self.table.metadata(), &manifest).await })
+            .buffered(CONCURRENCY)
+            .try_collect()
+            .await?;
+        let entries = manifests.into_iter().flat_map(|manifest| manifest.entries);
+        Ok(entries.filter(|entry| entry.status != ManifestStatus::Deleted).collect())
+    }
+
+    fn task(&self, entry: ManifestEntry) -> Result<FileScanTask> {
+        let data_file = entry.data_file;
+        let location = &data_file.file_path;
+        let unsupported = |what: &str| {
+            let message = format!("data file {location} of {} {what}", self.table.identifier());
+            Error::new(ErrorKind::Unsupported, message)
+        };
+        match data_file.file_format {
+            FileFormat::Parquet => {}
+            FileFormat::Avro => return Err(unsupported("is Avro; reading Avro data is not supported yet")),
+            FileFormat::Orc => return Err(unsupported("is ORC; reading ORC data is not supported")),
+            FileFormat::Puffin => return Err(unsupported("is Puffin, which holds no rows")),
+        }
+        let spec = self.table.metadata().partition_spec_by_id(data_file.spec_id).cloned().ok_or_else(|| {
+            let message = format!("data file {location} has unknown partition spec {}", data_file.spec_id);
+            Error::new(ErrorKind::InvalidData, message)
+        })?;
+        let key = self.table.io().file_key(location, data_file.key_metadata.as_ref())?;
+        Ok(FileScanTask { spec, key, data_sequence_number: entry.sequence_number, data_file })
+    }
+
+    fn refuse_deletes(&self, snapshot: &Snapshot, tasks: &[FileScanTask], deletes: &[ManifestEntry]) -> Result<()> {
+        let specs = |id| self.table.metadata().partition_spec_by_id(id).map(AsRef::as_ref);
+        let Some(delete) = deletes.iter().find(|delete| tasks.iter().any(|task| applies(delete, task, specs))) else {
+            return Ok(());
+        };
+        let file = &delete.data_file;
+        let kind = match (file.content, file.file_format) {
+            (FileContent::EqualityDeletes, _) => "an equality delete file",
+            (_, FileFormat::Puffin) => "a deletion vector",
+            _ => "a position delete file",
+        };
+        let message = format!(
+            "snapshot {} of {} has {kind} {}; reading tables with deletes is not supported yet",
+            snapshot.snapshot_id(),
+            self.table.identifier(),
+            file.file_path
+        );
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}
+
+/// Version 1 lists may leave the counts out.
+fn may_have_live_files(manifest: &ManifestFile) -> bool {
+    manifest.added_files_count != Some(0) || manifest.existing_files_count != Some(0)
+}
+
+fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
+    manifests.into_iter().filter(|manifest| pruner.may_match_manifest(manifest)).collect()
+}
+
+/// Whether a delete file may delete rows of a data file: <https://iceberg.apache.org/spec/#scan-planning>.
+fn applies<'a>(delete: &ManifestEntry, task: &FileScanTask, spec: impl Fn(i32) -> Option<&'a PartitionSpec>) -> bool {
+    let (file, data): (&DataFile, &DataFile) = (&delete.data_file, &task.data_file);
+    let same_partition = file.spec_id == data.spec_id && file.partition == data.partition;
+    let later = |or_equal: bool| match (delete.sequence_number, task.data_sequence_number) {
+        (Some(delete), Some(data)) => delete > data || (or_equal && delete == data),
+        _ => true,
+    };
+    match (file.content, &file.referenced_data_file) {
+        (FileContent::EqualityDeletes, _) => {
+            later(false) && (same_partition || spec(file.spec_id).is_none_or(PartitionSpec::is_unpartitioned))
+        }
+        (_, Some(referenced)) => *referenced == data.file_path,
+        (_, None) => later(true) && same_partition,
+    }
+}
