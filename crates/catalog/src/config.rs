@@ -1,0 +1,29 @@
+//! Catalogs from their properties.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::{Catalog, Error, ErrorKind, MemoryCatalog, Result, SqlCatalog};
+
+/// Opens the catalog that the properties describe: `type` is `sql` (the default if there is a `uri`) or `memory`.
+///
+/// Further properties: `uri` and `warehouse` as the catalog's type documents, and those of the storage, the KMS
+/// client (`encryption.kms-type`, `encryption.kms-impl`) and the local keystore.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`] naming the property; what opening the catalog answers.
+#[expect(clippy::implicit_hasher, reason = "configuration comes in the standard map")]
+pub async fn catalog_from_properties(name: &str, properties: &HashMap<String, String>) -> Result<Arc<dyn Catalog>> {
+    let kind = properties.get("type").map(|kind| kind.to_ascii_lowercase());
+    match kind.as_deref() {
+        Some("sql") => Ok(Arc::new(SqlCatalog::open(name, properties).await?)),
+        None if properties.contains_key("uri") => Ok(Arc::new(SqlCatalog::open(name, properties).await?)),
+        Some("memory") => Ok(Arc::new(MemoryCatalog::new(name, properties)?)),
+        Some(other) => Err(invalid(format!("catalog {name} has the unknown type {other}: expected sql or memory"))),
+        None => Err(invalid(format!("catalog {name} has no property `type`: expected sql or memory"))),
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidInput, message)
+}

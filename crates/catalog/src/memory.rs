@@ -1,0 +1,166 @@
+//! A catalog that lives as long as the process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
+
+use crate::pointers::{Pin, Pointer, PointerStore, Swap, has_children, implies};
+use crate::tables::{HasTables, Tables, already_exists, not_found};
+use crate::{Error, ErrorKind, Result};
+
+/// A catalog in memory, for tests and what need not last. Its tables are in a memory store of its own unless the property
+/// `warehouse` says otherwise.
+#[derive(Debug)]
+pub struct MemoryCatalog {
+    tables: Tables,
+}
+
+impl MemoryCatalog {
+    /// An empty catalog.
+    ///
+    /// # Errors
+    /// When a property has an impossible value, or the KMS client cannot be set up.
+    pub fn new(name: &str, properties: &HashMap<String, String>) -> Result<Self> {
+        let warehouse = properties.get("warehouse").map_or("memory://warehouse", String::as_str);
+        Ok(Self { tables: Tables::new(name, Some(warehouse), properties, Box::<MemoryPointers>::default())? })
+    }
+}
+
+impl HasTables for MemoryCatalog {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+#[derive(Debug, Default)]
+struct MemoryPointers {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    namespaces: BTreeMap<NamespaceIdent, HashMap<String, String>>,
+    tables: BTreeMap<TableIdent, Pointer>,
+}
+
+impl State {
+    fn known(&self) -> Vec<NamespaceIdent> {
+        self.namespaces.keys().chain(self.tables.keys().map(TableIdent::namespace)).cloned().collect()
+    }
+}
+
+impl MemoryPointers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl PointerStore for MemoryPointers {
+    async fn namespaces(&self) -> Result<Vec<NamespaceIdent>> {
+        Ok(self.state().known())
+    }
+
+    async fn create_namespace(&self, namespace: &NamespaceIdent, properties: &HashMap<String, String>) -> Result<()> {
+        let mut state = self.state();
+        if implies(&state.known(), namespace) {
+            return Err(already_exists("namespace", namespace));
+        }
+        state.namespaces.insert(namespace.clone(), properties.clone());
+        Ok(())
+    }
+
+    async fn drop_namespace(&self, namespace: &NamespaceIdent) -> Result<()> {
+        let mut state = self.state();
+        let known = state.known();
+        if !implies(&known, namespace) {
+            return Err(not_found("namespace", namespace));
+        }
+        if has_children(&known, namespace) || state.tables.keys().any(|t| t.namespace() == namespace) {
+            return Err(Error::new(ErrorKind::NotEmpty, format!("namespace {namespace} is not empty")));
+        }
+        state.namespaces.remove(namespace);
+        Ok(())
+    }
+
+    async fn namespace_properties(&self, namespace: &NamespaceIdent) -> Result<HashMap<String, String>> {
+        Ok(self.state().namespaces.get(namespace).cloned().unwrap_or_default())
+    }
+
+    async fn tables(&self, namespace: &NamespaceIdent) -> Result<Vec<String>> {
+        let state = self.state();
+        Ok(state.tables.keys().filter(|t| t.namespace() == namespace).map(|t| t.name().to_owned()).collect())
+    }
+
+    async fn get(&self, table: &TableIdent) -> Result<Option<Pointer>> {
+        Ok(self.state().tables.get(table).cloned())
+    }
+
+    async fn insert(&self, table: &TableIdent, pointer: &Pointer) -> Result<()> {
+        let mut state = self.state();
+        if state.tables.contains_key(table) {
+            return Err(already_exists("table", table));
+        }
+        if !implies(&state.known(), table.namespace()) {
+            return Err(not_found("namespace", table.namespace()));
+        }
+        state.tables.insert(table.clone(), pointer.clone());
+        Ok(())
+    }
+
+    async fn swap(&self, table: &TableIdent, expected: &str, pointer: &Pointer) -> Result<Swap> {
+        match self.state().tables.get_mut(table) {
+            Some(current) if current.metadata_location == expected => {
+                *current = pointer.clone();
+                Ok(Swap::Done)
+            }
+            _ => Ok(Swap::Lost),
+        }
+    }
+
+    async fn learn(&self, table: &TableIdent, pin: &Pin) -> Result<()> {
+        if let Some(pointer) = self.state().tables.get_mut(table)
+            && pointer.metadata_location == pin.metadata_location
+            && pointer.pin.as_ref().is_none_or(|known| known.metadata_location != pin.metadata_location)
+        {
+            pointer.pin = Some(pin.clone());
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, table: &TableIdent, expected: Option<&str>) -> Result<Swap> {
+        let mut state = self.state();
+        match state.tables.get(table) {
+            Some(pointer) if expected.is_none_or(|e| e == pointer.metadata_location) => {
+                state.tables.remove(table);
+                Ok(Swap::Done)
+            }
+            _ => Ok(Swap::Lost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{catalog_from_properties, conformance};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn does_what_every_catalog_does() {
+        let properties = HashMap::from([("password".to_owned(), "secret".to_owned())]);
+        conformance::check(Arc::new(MemoryCatalog::new("lake", &properties).unwrap())).await;
+    }
+
+    #[tokio::test]
+    async fn unknown_types_are_refused_with_those_there_are() {
+        for properties in [HashMap::from([("type".to_owned(), "hive".to_owned())]), HashMap::new()] {
+            let error = catalog_from_properties("lake", &properties).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains("sql or memory"), "{error}");
+        }
+    }
+}

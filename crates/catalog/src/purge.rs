@@ -1,0 +1,75 @@
+//! The files of a table that is to go altogether.
+
+use std::collections::BTreeSet;
+
+use futures::{StreamExt, stream};
+use lakelock_iceberg::Table;
+use lakelock_iceberg::spec::TableIdent;
+use lakelock_storage::Storage;
+use tracing::warn;
+
+use crate::{Error, ErrorKind, Result};
+
+const PARALLEL_DELETES: usize = 16;
+
+/// The files that a table's metadata reaches and that lie below its location, those first that others point to: a purge
+/// that breaks off can be found and finished by what is left.
+///
+/// # Errors
+/// When a manifest list or a manifest cannot be read: then it is not known what there is.
+pub(crate) fn files(table: &Table) -> Result<Vec<String>> {
+    let metadata = table.metadata();
+    if metadata.snapshots().len() > 0 {
+        let message = format!("table {} cannot be purged yet: drop it without", table.identifier());
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    let mut data = BTreeSet::new();
+    data.extend(metadata.statistics_iter().map(|s| s.statistics_path.clone()));
+    data.extend(metadata.partition_statistics_iter().map(|s| s.statistics_path.clone()));
+    let log = metadata.metadata_log().iter().map(|entry| entry.metadata_file.clone());
+    let metadata_files: BTreeSet<_> = log.chain([table.metadata_location().to_owned()]).collect();
+
+    let folder = format!("{}/", metadata.location());
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        data.into_iter().chain(metadata_files).partition(|file| is_below(&folder, file));
+    for file in outside {
+        warn!(table = %table.identifier(), file, "not deleted: it is outside the table's location");
+    }
+    Ok(inside)
+}
+
+/// Deletes files of a table that is out of the catalog; one that is gone already is no error.
+pub(crate) async fn delete(table: &TableIdent, storage: &Storage, files: Vec<String>) -> Result<()> {
+    let failures: Vec<_> = stream::iter(files)
+        .map(|file| async move { storage.delete(&file).await })
+        .buffered(PARALLEL_DELETES)
+        .filter_map(async |deleted| deleted.err().filter(|e| e.kind() != lakelock_storage::ErrorKind::NotFound))
+        .collect()
+        .await;
+    let count = failures.len();
+    match failures.into_iter().next() {
+        None => Ok(()),
+        Some(first) => {
+            let message = format!("table {table} was dropped, but {count} of its files could not be deleted");
+            Err(Error::new(ErrorKind::Storage, message).with_source(first))
+        }
+    }
+}
+
+/// Whether a file is below a folder as written: a path that climbs up is not.
+fn is_below(folder: &str, file: &str) -> bool {
+    file.strip_prefix(folder).is_some_and(|rest| !rest.is_empty() && !rest.split('/').any(|part| part == ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn only_what_is_below_the_folder_counts() {
+        assert!(is_below("/w/t/", "/w/t/data/f.parquet"));
+        for outside in ["/w/t2/data/f", "/w/t/../t2/f", "/w/t/data/../../t2/f", "/w/t/", "/w/t", "s3://w/t/f"] {
+            assert!(!is_below("/w/t/", outside), "{outside}");
+        }
+    }
+}
