@@ -6,7 +6,7 @@
 //! | decimal(P, S) | Decimal128(P, S) |
 //! | date, time | Date32, Time64(us) |
 //! | timestamp, timestamptz | Timestamp(us), Timestamp(us, UTC) |
-//! | timestamp_ns, timestamptz_ns | Timestamp(ns), Timestamp(ns, UTC) |
+//! | `timestamp_ns`, `timestamptz_ns` | Timestamp(ns), Timestamp(ns, UTC) |
 //! | string, binary, fixed(N) | Utf8, Binary, FixedSizeBinary(N) |
 //! | uuid | FixedSizeBinary(16) with the extension type `arrow.uuid` |
 //! | struct, list, map | Struct, List (`element`), Map (`key_value` of `key` and `value`) |

@@ -48,7 +48,7 @@ fn columns(tokens: &mut Tokens<'_>, end: &Token, depth: usize) -> Result<Vec<Nes
     loop {
         let name = tokens.name("a column name")?;
         if columns.iter().any(|column| column.name == name) {
-            return Err(tokens.error(format!("two columns are named {name}")));
+            return Err(tokens.error(&format!("two columns are named {name}")));
         }
         tokens.take(&Token::Symbol(':'));
         let (column_type, required) = nullable_type(tokens, depth)?;
@@ -75,7 +75,7 @@ fn nullable_type(tokens: &mut Tokens<'_>, depth: usize) -> Result<(Type, bool)> 
 
 fn data_type(tokens: &mut Tokens<'_>, depth: usize) -> Result<Type> {
     if depth > MAX_DEPTH {
-        return Err(tokens.error("types are nested too deeply".to_owned()));
+        return Err(tokens.error("types are nested too deeply"));
     }
     let start = tokens.clone();
     let name = tokens.word("a type")?.to_ascii_lowercase();
@@ -161,9 +161,9 @@ fn with_id(field: &NestedField, id: i32, last: &mut i32) -> NestedFieldRef {
     let field_type = match &*field.field_type {
         Type::Primitive(primitive) => Type::Primitive(primitive.clone()),
         Type::Struct(fields) => Type::Struct(StructType::new(with_fresh_ids(fields.fields(), last))),
-        Type::List(list) => {
+        Type::List(nested) => {
             let id = next(last);
-            Type::List(ListType::new(with_id(&list.element_field, id, last)))
+            Type::List(ListType::new(with_id(&nested.element_field, id, last)))
         }
         Type::Map(map) => {
             let (key, value) = (next(last), next(last));

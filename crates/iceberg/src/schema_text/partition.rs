@@ -43,10 +43,10 @@ fn field(tokens: &mut Tokens<'_>, schema: &Schema) -> Result<UnboundPartitionFie
     } else {
         (Transform::Identity, first)
     };
-    let source = schema.field_by_name(&column).ok_or_else(|| tokens.error(format!("there is no column {column}")))?;
+    let source = schema.field_by_name(&column).ok_or_else(|| tokens.error(&format!("there is no column {column}")))?;
     if transform.result_type(&source.field_type).is_err() || !source.field_type.is_primitive() {
         let message = format!("{transform} does not go with column {column} of type {}", source.field_type);
-        return Err(tokens.error(message));
+        return Err(tokens.error(&message));
     }
     let name = if tokens.take_word("as") { tokens.name("a name")? } else { default_name(&column, transform) };
     Ok(UnboundPartitionField { source_id: source.id, field_id: None, name, transform })
@@ -62,7 +62,7 @@ fn transform_and_column(name: &str, tokens: &mut Tokens<'_>) -> Result<(Transfor
         "void" => Transform::Void,
         "bucket" => return parameter_and_column(tokens, "a number of buckets", Transform::Bucket),
         "truncate" => return parameter_and_column(tokens, "a width", Transform::Truncate),
-        _ => return Err(tokens.error(format!("there is no transform {name}"))),
+        _ => return Err(tokens.error(&format!("there is no transform {name}"))),
     };
     Ok((transform, tokens.name("a column")?))
 }

@@ -1,6 +1,7 @@
 //! Words, numbers and symbols of a schema or partition text.
 
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 use crate::{Error, ErrorKind, Result};
 
@@ -23,7 +24,7 @@ pub(super) struct Tokens<'a> {
     text: &'a str,
     what: &'static str,
     /// Each token with the offset at which it starts.
-    tokens: std::rc::Rc<[(usize, Token)]>,
+    all: Rc<[(usize, Token)]>,
     next: usize,
 }
 
@@ -58,13 +59,13 @@ impl<'a> Tokens<'a> {
             at += length;
         }
         tokens.push((at, Token::End));
-        Ok(Self { text, what, tokens: tokens.into(), next: 0 })
+        Ok(Self { text, what, all: tokens.into(), next: 0 })
     }
 
     /// The next token, not taken.
     pub(super) fn peek(&self) -> &Token {
         // The last token is always `End`, and nothing goes past it.
-        &self.tokens[self.next].1
+        &self.all[self.next].1
     }
 
     /// Takes the next token if it is this one.
@@ -136,19 +137,19 @@ impl<'a> Tokens<'a> {
 
     /// The error that something else was expected here.
     pub(super) fn expected(&self, wanted: &str) -> Error {
-        match self.text[self.tokens[self.next].0..].trim() {
-            "" => self.error(format!("expected {wanted} at its end")),
-            rest => self.error(format!("expected {wanted} at '{rest}'")),
+        match self.text[self.all[self.next].0..].trim() {
+            "" => self.error(&format!("expected {wanted} at its end")),
+            rest => self.error(&format!("expected {wanted} at '{rest}'")),
         }
     }
 
     /// An error about this text.
-    pub(super) fn error(&self, message: String) -> Error {
+    pub(super) fn error(&self, message: &str) -> Error {
         Error::new(ErrorKind::InvalidInput, format!("invalid {} '{}': {message}", self.what, self.text))
     }
 
     fn advance(&mut self) {
-        self.next = (self.next + 1).min(self.tokens.len() - 1);
+        self.next = (self.next + 1).min(self.all.len() - 1);
     }
 }
 

@@ -93,10 +93,12 @@ fn convert_primitive<'a>(primitive: &PrimitiveType, name: &'a str) -> PrimitiveT
 fn decimal(precision: u32, scale: u32, name: &str) -> PrimitiveTypeBuilder<'_> {
     // A precision beyond Arrow's 38 digits was refused before; here the values beyond 31 bits are an error too.
     let (digits, fraction) = (i32::try_from(precision).unwrap_or(-1), i32::try_from(scale).unwrap_or(-1));
-    let (physical, length) = match precision {
-        ..=INT32_DIGITS => (PhysicalType::INT32, -1),
-        ..=INT64_DIGITS => (PhysicalType::INT64, -1),
-        _ => (PhysicalType::FIXED_LEN_BYTE_ARRAY, decimal_length(precision)),
+    let (physical, length) = if precision <= INT32_DIGITS {
+        (PhysicalType::INT32, -1)
+    } else if precision <= INT64_DIGITS {
+        (PhysicalType::INT64, -1)
+    } else {
+        (PhysicalType::FIXED_LEN_BYTE_ARRAY, decimal_length(precision))
     };
     ParquetType::primitive_type_builder(name, physical)
         .with_length(length)

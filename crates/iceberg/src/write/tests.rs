@@ -14,7 +14,7 @@ use lakelock_crypto::{KeyLength, StandardKeyMetadata};
 use lakelock_storage::Storage;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::encryption::decrypt::FileDecryptionProperties;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use super::*;
 use crate::arrow_schema::{field_id, schema_to_arrow};
@@ -223,11 +223,8 @@ async fn partitions_have_their_own_files_whatever_the_order_of_rows() {
         let options = WriteOptions { memory_limit };
         let mut writer = DataFileWriter::with(&fixture.metadata, fixture.io.clone(), options).unwrap();
         for start in [0, 300] {
-            let names = StringArray::from_iter((start..start + 300).map(|id| [Some("a/b"), None, Some("c d")][id % 3]));
-            writer
-                .write(fixture.batch(vec![longs((start..start + 300).map(|id| id as i64)), Arc::new(names)]))
-                .await
-                .unwrap();
+            let names = [Some("a/b"), None, Some("c d")].into_iter().cycle().take(300).collect::<StringArray>();
+            writer.write(fixture.batch(vec![longs(start..start + 300), Arc::new(names)])).await.unwrap();
         }
         let files = writer.close().await.unwrap();
         let mut folders = BTreeMap::<String, u64>::new();
@@ -349,7 +346,7 @@ async fn statistics_are_those_that_java_keeps() {
     let columns = footer.row_group(0).columns();
     assert_eq!(
         sizes.values().copied().collect::<Vec<_>>(),
-        columns.iter().map(|c| c.compressed_size()).collect::<Vec<_>>()
+        columns.iter().map(ColumnChunkMetaData::compressed_size).collect::<Vec<_>>()
     );
     let three = [1, 2, 3, 4, 5, 6, 9].map(|id| (id, 3));
     assert_eq!(file.value_counts, Some(BTreeMap::from(three)));
@@ -381,9 +378,9 @@ async fn statistics_are_those_that_java_keeps() {
 
 #[tokio::test]
 async fn modes_say_how_much_is_kept() {
-    type Mode<'a> = &'a [(&'a str, &'a str)];
-    let cases: [(Mode, &[i32], &[i32], &[i32]); 6] = [
-        // Ids with sizes, with counts, with an upper bound.
+    /// Properties, and ids with sizes, with counts and with an upper bound.
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [i32], &'a [i32], &'a [i32]);
+    let cases: [Case; 6] = [
         (&[("write.metadata.metrics.default", "none")], &[], &[], &[]),
         (&[("write.metadata.metrics.default", "counts")], &[1, 2, 3, 4, 5, 6, 9, 10], &[1, 2, 3, 4, 5, 6, 9], &[]),
         (
@@ -423,7 +420,7 @@ async fn modes_say_how_much_is_kept() {
 async fn bounds_span_row_groups() {
     let properties = [("write.parquet.row-group-size-bytes", "1")];
     let fixture = Fixture::encrypted("id long, name string", "", &properties);
-    let names = StringArray::from_iter((0..500).map(|id| (id >= 200).then(|| format!("n{id}"))));
+    let names = (0..500).map(|id| (id >= 200).then(|| format!("n{id}"))).collect::<StringArray>();
     let files = fixture.write(fixture.batch(vec![longs((0..500).rev()), Arc::new(names)])).await;
     let file = &files[0];
     assert_eq!(file.split_offsets.as_ref().unwrap().len(), 5, "100 rows each");

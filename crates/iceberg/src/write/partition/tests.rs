@@ -16,7 +16,7 @@ fn split(columns: &str, spec: &str, arrays: Vec<ArrayRef>) -> Vec<(Vec<Option<Li
     let batch = RecordBatch::try_new(schema_to_arrow(&schema).unwrap(), arrays).unwrap();
     let parts = Partitioner::new(&spec, &schema).unwrap().split(batch).unwrap();
     let ids = |part: &Part| part.rows.column(0).as_primitive::<Int64Type>().values().to_vec();
-    parts.iter().map(|part| (part.values.iter().map(|value| value.cloned()).collect(), ids(part))).collect()
+    parts.iter().map(|part| (part.values.iter().map(Option::<&Literal>::cloned).collect(), ids(part))).collect()
 }
 
 fn ids(count: i64) -> ArrayRef {

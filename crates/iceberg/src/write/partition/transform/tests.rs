@@ -14,11 +14,13 @@ fn array(values: impl Array + 'static) -> ArrayRef {
     Arc::new(values)
 }
 
+/// A value, and what it becomes: a bucket of 16, day, hour, month and year.
+type Row = (i64, i32, i32, i32, i32, i32);
+
 /// Results of Java's transforms.
 #[test]
 fn timestamps_are_transformed_as_java_does() {
-    // Value, bucket of 16, day, hour, month, year.
-    let micros: [(i64, i32, i32, i32, i32, i32); 6] = [
+    let micros: [Row; 6] = [
         (-1, 8, -1, -1, -1, -1),
         (0, 12, 0, 0, 0, 0),
         (1_510_871_468_000_001, 6, 17_486, 419_686, 574, 47),
@@ -37,8 +39,7 @@ fn timestamps_are_transformed_as_java_does() {
     let micros_source = array(TimestampMicrosecondArray::from_iter_values(micros.map(|row| row.0)));
     let nanos_source = array(TimestampNanosecondArray::from_iter_values(nanos.map(|row| row.0)));
     for (source, rows) in [(micros_source, micros), (nanos_source, nanos)] {
-        let expected =
-            |column: fn(&(i64, i32, i32, i32, i32, i32)) -> i32| rows.iter().map(column).map(Some).collect::<Vec<_>>();
+        let expected = |column: fn(&Row) -> i32| rows.iter().map(column).map(Some).collect::<Vec<_>>();
         assert_eq!(ints(&apply(Transform::Bucket(16), &source).unwrap()), expected(|row| row.1));
         let days = apply(Transform::Day, &source).unwrap();
         assert_eq!(days.as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), expected(|row| row.2));
