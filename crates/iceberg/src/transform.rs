@@ -1,4 +1,4 @@
-//! Partition transforms of single values.
+//! Partition transforms of single values, and what those of columns share with them.
 //!
 //! Format: <https://iceberg.apache.org/spec/#partition-transforms>, with the hashes of its appendix B. Every function
 //! is total: a value that a transform does not take is `None`, never a panic.
@@ -30,10 +30,10 @@ pub(crate) fn apply(
         Transform::Identity => Some(value.clone()),
         Transform::Bucket(buckets) => bucket(buckets, source, value),
         Transform::Truncate(width) => truncate(width, value),
-        Transform::Year => days(source, value).and_then(|days| int(civil_year_month(days)?.0.checked_sub(1970)?)),
+        Transform::Year => days(source, value).and_then(|days| int(civil(days).0 - 1970)),
         Transform::Month => days(source, value).and_then(|days| {
-            let (year, month) = civil_year_month(days)?;
-            int(year.checked_sub(1970)?.checked_mul(12)?.checked_add(month - 1)?)
+            let (year, month, _) = civil(days);
+            int((year - 1970) * 12 + month - 1)
         }),
         Transform::Day => days(source, value).and_then(int),
         Transform::Hour => hours(source, value).and_then(int),
@@ -66,14 +66,14 @@ fn bucket(buckets: u32, source: &PrimitiveType, value: &PrimitiveLiteral) -> Opt
 }
 
 /// The shortest two's-complement form of a big-endian number.
-fn minimal_big_endian(bytes: &[u8; 16]) -> &[u8] {
+pub(crate) fn minimal_big_endian(bytes: &[u8; 16]) -> &[u8] {
     let fill = if bytes[0] & 0x80 == 0 { 0x00 } else { 0xff };
     let redundant = bytes.windows(2).take_while(|pair| pair[0] == fill && (pair[1] ^ fill) & 0x80 == 0).count();
     &bytes[redundant..]
 }
 
 /// Murmur3, 32 bits, x86, seed 0.
-fn murmur3(bytes: &[u8]) -> u32 {
+pub(crate) fn murmur3(bytes: &[u8]) -> u32 {
     fn scramble(block: u32) -> u32 {
         block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
     }
@@ -132,18 +132,20 @@ fn days(source: &PrimitiveType, value: &PrimitiveLiteral) -> Option<i64> {
     }
 }
 
-/// Year and month (1 to 12) of a day since 1970-01-01 in the proleptic Gregorian calendar.
-fn civil_year_month(days: i64) -> Option<(i64, i64)> {
+/// Year, month (1 to 12) and day (1 to 31) of a day since 1970-01-01 in the proleptic Gregorian calendar. The day must
+/// be one of a 32-bit date or of a 64-bit timestamp.
+pub(crate) fn civil(day: i64) -> (i64, i64, i64) {
     const DAYS_PER_ERA: i64 = 146_097; // 400 years
     // Years are counted from March, so that a leap day ends one.
-    let shifted = days.checked_add(719_468)?;
+    let shifted = day + 719_468;
     let era = shifted.div_euclid(DAYS_PER_ERA);
     let day_of_era = shifted.rem_euclid(DAYS_PER_ERA);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    Some((era * 400 + year_of_era + i64::from(month <= 2), month))
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_month)
 }
 
 #[cfg(test)]

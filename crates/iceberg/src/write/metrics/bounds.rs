@@ -4,9 +4,10 @@
 
 use parquet::file::statistics::Statistics;
 
-use super::super::partition::{first_chars, minimal_length};
+use super::super::partition::first_chars;
 use super::mode::MetricsMode;
 use crate::spec::PrimitiveType;
+use crate::transform::minimal_big_endian;
 
 /// A value in the order of its type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +52,7 @@ pub(super) fn of_chunk(statistics: &Statistics, primitive: &PrimitiveType) -> Op
 impl Value {
     /// The single-value form of a lower bound.
     pub(super) fn lower_bound(self, primitive: &PrimitiveType, mode: MetricsMode) -> Option<Vec<u8>> {
-        match (self.encode()?, primitive, mode) {
+        match (self.encode(), primitive, mode) {
             (text, PrimitiveType::String, MetricsMode::Truncate(length)) => {
                 Some(first_chars(std::str::from_utf8(&text).ok()?, length).as_bytes().to_vec())
             }
@@ -65,7 +66,7 @@ impl Value {
 
     /// The single-value form of an upper bound: none, if it must be shortened and what is left cannot be incremented.
     pub(super) fn upper_bound(self, primitive: &PrimitiveType, mode: MetricsMode) -> Option<Vec<u8>> {
-        match (self.encode()?, primitive, mode) {
+        match (self.encode(), primitive, mode) {
             (text, PrimitiveType::String, MetricsMode::Truncate(length)) => {
                 Some(string_upper_bound(std::str::from_utf8(&text).ok()?, length)?.into_bytes())
             }
@@ -74,14 +75,14 @@ impl Value {
         }
     }
 
-    fn encode(self) -> Option<Vec<u8>> {
-        Some(match self {
+    fn encode(self) -> Vec<u8> {
+        match self {
             Self::Boolean(value) => vec![value.into()],
             Self::Int(value) => value.to_le_bytes().to_vec(),
             Self::Long(value) => value.to_le_bytes().to_vec(),
-            Self::Decimal(value) => value.to_be_bytes().get(16 - minimal_length(value)..)?.to_vec(),
+            Self::Decimal(value) => minimal_big_endian(&value.to_be_bytes()).to_vec(),
             Self::Bytes(bytes) => bytes,
-        })
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Which partition each row belongs to.
 
-mod murmur3;
 mod path;
 mod transform;
 
@@ -15,7 +14,6 @@ use arrow::datatypes::{
 };
 use arrow::row::{RowConverter, SortField};
 
-pub(crate) use murmur3::minimal_length;
 pub(super) use path::partition_path;
 pub(crate) use transform::first_chars;
 

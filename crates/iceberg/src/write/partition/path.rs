@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::transform::civil;
 use crate::spec::{Literal, PartitionSpec, PrimitiveLiteral, PrimitiveType, Struct, StructType, Transform, Type};
+use crate::transform::civil;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 

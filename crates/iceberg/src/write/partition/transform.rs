@@ -13,8 +13,8 @@ use arrow::datatypes::{
     TimestampMicrosecondType, TimestampNanosecondType,
 };
 
-use super::murmur3::{hash_bytes, hash_decimal, hash_long};
 use crate::spec::Transform;
+use crate::transform::{civil, minimal_big_endian, murmur3};
 use crate::{Error, ErrorKind, Result};
 
 const MICROS_PER_HOUR: i64 = 3_600_000_000;
@@ -52,7 +52,9 @@ fn bucket(source: &ArrayRef, buckets: u32) -> Result<ArrayRef> {
             let nanos = source.as_primitive::<TimestampNanosecondType>();
             nanos.unary(|v| bucket(hash_long(v.div_euclid(NANOS_PER_MICRO))))
         }
-        DataType::Decimal128(_, _) => source.as_primitive::<Decimal128Type>().unary(|v| bucket(hash_decimal(v))),
+        DataType::Decimal128(_, _) => {
+            source.as_primitive::<Decimal128Type>().unary(|v| bucket(hash_bytes(minimal_big_endian(&v.to_be_bytes()))))
+        }
         DataType::Utf8 => {
             source.as_string::<i32>().iter().map(|v| v.map(|v| bucket(hash_bytes(v.as_bytes())))).collect()
         }
@@ -63,6 +65,15 @@ fn bucket(source: &ArrayRef, buckets: u32) -> Result<ArrayRef> {
         other => return Err(not_for("bucket", other)),
     };
     Ok(Arc::new(hashed))
+}
+
+/// How int, long, date, time and timestamp are hashed.
+fn hash_long(value: i64) -> i32 {
+    hash_bytes(&value.to_le_bytes())
+}
+
+fn hash_bytes(bytes: &[u8]) -> i32 {
+    murmur3(bytes).cast_signed()
 }
 
 fn bucket_longs<T: ArrowPrimitiveType<Native = i64>>(source: &ArrayRef, bucket: impl Fn(i32) -> i32) -> Int32Array {
@@ -155,22 +166,6 @@ fn year_since_epoch(day: i32) -> i32 {
 fn months_since_epoch(day: i32) -> i32 {
     let (year, month, _) = civil(day.into());
     ((year - 1970) * 12 + month - 1) as i32
-}
-
-/// The year, month (1 to 12) and day (1 to 31) of a day since 1970-01-01 in the proleptic Gregorian calendar.
-///
-/// Counts in years that start in March, so that the leap day is the last of its year.
-pub(super) fn civil(day: i64) -> (i64, i64, i64) {
-    const DAYS_PER_ERA: i64 = 146_097;
-    // From 0000-03-01.
-    let day = day + 719_468;
-    let (era, day) = (day.div_euclid(DAYS_PER_ERA), day.rem_euclid(DAYS_PER_ERA));
-    let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day_of_month)
 }
 
 fn not_for(transform: &str, data_type: &DataType) -> Error {

@@ -5,6 +5,7 @@ use arrow::array::{
 use proptest::prelude::*;
 
 use super::*;
+use crate::spec::{Literal, PrimitiveLiteral, PrimitiveType, Type};
 
 fn ints(array: &ArrayRef) -> Vec<Option<i32>> {
     array.as_primitive::<Int32Type>().iter().collect()
@@ -126,15 +127,56 @@ fn what_cannot_be_transformed_is_an_error() {
     assert_eq!(apply(Transform::Void, &source).unwrap().null_count(), 1);
 }
 
+/// The transform of a column and of each of its values are the same.
+fn agree(
+    transform: Transform,
+    source: &ArrayRef,
+    primitive: &PrimitiveType,
+    values: &[PrimitiveLiteral],
+) -> Result<(), TestCaseError> {
+    let result = transform.result_type(&Type::Primitive(primitive.clone())).unwrap();
+    let result = result.as_primitive_type().unwrap();
+    let transformed = apply(transform, source).unwrap();
+    for (index, value) in values.iter().enumerate() {
+        if let Some(expected) = crate::transform::apply(transform, primitive, value) {
+            let found = super::super::literal(&transformed, index, result).unwrap();
+            prop_assert_eq!(found, Some(Literal::Primitive(expected)), "{} {:?}", transform, value);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn civil_dates_count_up_one_by_one(day in -1_000_000_000_i64..1_000_000_000) {
-        let ((year, month, today), (next_year, next_month, tomorrow)) = (civil(day), civil(day + 1));
-        prop_assert!((1..=12).contains(&month) && (1..=31).contains(&today));
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let last = match month { 2 => 28 + i64::from(leap), 4 | 6 | 9 | 11 => 30, _ => 31 };
-        let expected = if today < last { (year, month, today + 1) }
-            else if month < 12 { (year, month + 1, 1) } else { (year + 1, 1, 1) };
-        prop_assert_eq!((next_year, next_month, tomorrow), expected);
+    fn columns_agree_with_single_values(
+        longs in prop::collection::vec(any::<i64>(), 1..20),
+        text in ".{0,8}",
+        bytes in prop::collection::vec(any::<u8>(), 0..20),
+        width in 1..1000_u32,
+    ) {
+        let ints = longs.iter().map(|v| (v >> 32) as i32).collect::<Vec<_>>();
+        let long_values = longs.iter().copied().map(PrimitiveLiteral::Long).collect::<Vec<_>>();
+        let int_values = ints.iter().copied().map(PrimitiveLiteral::Int).collect::<Vec<_>>();
+        let dates = array(Date32Array::from(ints.clone()));
+        let nanos = array(TimestampNanosecondArray::from(longs.clone()));
+        for transform in [Transform::Year, Transform::Month, Transform::Day, Transform::Bucket(width)] {
+            agree(transform, &dates, &PrimitiveType::Date, &int_values)?;
+            agree(transform, &nanos, &PrimitiveType::TimestampNs, &long_values)?;
+        }
+        agree(Transform::Hour, &nanos, &PrimitiveType::TimestampNs, &long_values)?;
+        let ints = array(Int32Array::from(ints));
+        let decimals = longs.iter().map(|v| i128::from(*v) << 20).collect::<Vec<_>>();
+        let decimal_values = decimals.iter().copied().map(PrimitiveLiteral::Int128).collect::<Vec<_>>();
+        let decimals = array(Decimal128Array::from(decimals).with_precision_and_scale(38, 2).unwrap());
+        let longs = array(Int64Array::from(longs));
+        let strings = array(StringArray::from(vec![text.as_str()]));
+        let binary = array(BinaryArray::from(vec![bytes.as_slice()]));
+        for transform in [Transform::Truncate(width), Transform::Bucket(width)] {
+            agree(transform, &ints, &PrimitiveType::Int, &int_values)?;
+            agree(transform, &longs, &PrimitiveType::Long, &long_values)?;
+            agree(transform, &decimals, &PrimitiveType::Decimal { precision: 38, scale: 2 }, &decimal_values)?;
+            agree(transform, &strings, &PrimitiveType::String, &[PrimitiveLiteral::String(text.clone())])?;
+            agree(transform, &binary, &PrimitiveType::Binary, &[PrimitiveLiteral::Binary(bytes.clone())])?;
+        }
     }
 }
