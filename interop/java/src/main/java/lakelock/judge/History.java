@@ -47,6 +47,12 @@ final class History {
 
   private History() {}
 
+  static History of(Iterable<Version> versions) {
+    History history = new History();
+    versions.forEach(version -> history.versions.put(version.snapshot().snapshotId(), version));
+    return history;
+  }
+
   static History load(Ctx table, JsonNode dump, Problems problems) {
     Map<String, JsonNode> stored = new HashMap<>();
     dump.get("manifests").forEach(manifest -> stored.put(manifest.get("path").asText(), manifest));
