@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileFormat;
-import org.apache.iceberg.encryption.EncAccess;
+import org.apache.iceberg.encryption.EncryptionAccess;
 import org.apache.iceberg.encryption.KeyManagementClient;
 import org.apache.iceberg.inmemory.InMemoryInputFile;
 import org.apache.iceberg.io.FileIO;
@@ -49,7 +49,7 @@ final class Bench {
 
   private static void write(Sink sink, byte[] key, byte[] prefix, byte[] block, int blocks) throws IOException {
     sink.reset();
-    try (OutputStream out = EncAccess.encrypting(new CountingOutputStream(sink), key, prefix)) {
+    try (OutputStream out = EncryptionAccess.encrypting(new CountingOutputStream(sink), key, prefix)) {
       for (int i = 0; i < blocks; i++) {
         out.write(block);
       }
@@ -58,7 +58,7 @@ final class Bench {
 
   private static void read(Sink sink, byte[] key, byte[] prefix, byte[] block, int blocks) throws IOException {
     InMemoryInputFile file = new InMemoryInputFile(sink.bytes());
-    try (InputStream in = EncAccess.decrypting(file.newStream(), sink.size(), key, prefix)) {
+    try (InputStream in = EncryptionAccess.decrypting(file.newStream(), sink.size(), key, prefix)) {
       for (int i = 0; i < blocks; i++) {
         if (in.readNBytes(block, 0, block.length) != block.length) {
           throw new IOException("the stream ended in block " + i);
@@ -72,20 +72,20 @@ final class Bench {
    * the JVM is warmed up by commits on another such history, before the clock starts.
    */
   static void commit(FileIO io, KeyManagementClient kms, String metadata, int commits, PrintStream out) {
-    append(Ctx.load(io, kms, metadata), WARM_UP);
-    Ctx table = Ctx.load(io, kms, metadata);
+    append(FolderTable.load(io, kms, metadata), WARM_UP);
+    FolderTable table = FolderTable.load(io, kms, metadata);
     double[] times = append(table, commits);
     for (double time : times) {
       out.printf("commit %.2f ms%n", time);
     }
     out.printf("median %.2f ms%n", median(times));
-    out.println("metadata " + table.pointer.get());
+    out.println("metadata " + table.metadata());
   }
 
-  private static double[] append(Ctx table, int commits) {
+  private static double[] append(FolderTable table, int commits) {
     List<DataFile> files = new ArrayList<>();
     for (int i = 0; i < commits; i++) {
-      files.addAll(table.writeData(FileFormat.PARQUET, Gen.rows(table.table.schema(), 1, i, i, false)));
+      files.addAll(table.files.data(FileFormat.PARQUET, RowMaker.rows(table.table.schema(), 1, i, i, false)));
     }
     double[] times = new double[commits];
     for (int i = 0; i < commits; i++) {

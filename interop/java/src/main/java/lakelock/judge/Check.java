@@ -20,7 +20,7 @@ final class Check {
   private Check() {}
 
   /** What is wrong; empty for a good table. */
-  static List<String> run(Ctx table) throws Exception {
+  static List<String> run(FolderTable table) throws Exception {
     Problems problems = new Problems();
     JsonNode dump = Dump.table(table);
     new EncryptionCheck(table, dump, problems).run();
@@ -36,7 +36,7 @@ final class Check {
   }
 
   /** The snapshots whose rows are read: the heads of branches and tags, and the newest. */
-  private static Set<Long> toRead(Ctx table) {
+  private static Set<Long> toRead(FolderTable table) {
     Set<Long> ids = new LinkedHashSet<>();
     table.table.refs().values().forEach(ref -> ids.add(ref.snapshotId()));
     List<Snapshot> snapshots = new ArrayList<>();
@@ -46,7 +46,7 @@ final class Check {
     return ids;
   }
 
-  private static void rows(Ctx table, long snapshotId, Problems problems) {
+  private static void rows(FolderTable table, long snapshotId, Problems problems) {
     String where = "snapshot " + snapshotId;
     try {
       Set<Long> ids = new HashSet<>();

@@ -13,17 +13,17 @@ final class Continuation {
 
   private Continuation() {}
 
-  /** Appends rows made by {@link Gen}; a column {@code id} counts on from a high number. */
-  static void append(Ctx table, FileFormat format, int rows) {
-    table.append(format, Gen.rows(table.table.schema(), rows, FIRST_ID, SEED, false));
+  /** Appends rows made by {@link RowMaker}; a column {@code id} counts on from a high number. */
+  static void append(FolderTable table, FileFormat format, int rows) {
+    table.append(format, RowMaker.rows(table.table.schema(), rows, FIRST_ID, SEED, false));
   }
 
   /** Appends 3 rows, deletes one row by a deletion vector, compacts everything. */
-  static void run(Ctx table, FileFormat format) throws Exception {
+  static void run(FolderTable table, FileFormat format) throws Exception {
     int before = Rows.read(table.table).size();
     append(table, format, 3);
-    table.dv(List.of(table.del(victim(table), 1)));
-    table.compact(format);
+    table.delete(List.of(new FileMaker.Position(victim(table), 1)));
+    Compaction.run(table, format);
     int after = Rows.read(table.table).size();
     if (after != before + 2) {
       throw new IllegalStateException("the table has " + after + " rows instead of " + (before + 2));
@@ -31,7 +31,7 @@ final class Continuation {
   }
 
   /** A data file of two or more rows without deletes. */
-  private static DataFile victim(Ctx table) throws Exception {
+  private static DataFile victim(FolderTable table) throws Exception {
     DataFile found = null;
     try (CloseableIterable<FileScanTask> tasks = table.table.newScan().planFiles()) {
       for (FileScanTask task : tasks) {

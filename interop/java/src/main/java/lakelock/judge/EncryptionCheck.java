@@ -13,7 +13,7 @@ import org.apache.iceberg.io.InputFile;
 final class EncryptionCheck {
   private static final int DELETED = 2;
 
-  private final Ctx table;
+  private final FolderTable table;
   private final JsonNode dump;
   private final Problems problems;
   private final Map<String, JsonNode> keys = new HashMap<>();
@@ -22,7 +22,7 @@ final class EncryptionCheck {
   private final Map<String, String> owners = new HashMap<>();
   private final Set<String> seen = new HashSet<>();
 
-  EncryptionCheck(Ctx table, JsonNode dump, Problems problems) {
+  EncryptionCheck(FolderTable table, JsonNode dump, Problems problems) {
     this.table = table;
     this.dump = dump;
     this.problems = problems;
@@ -138,7 +138,7 @@ final class EncryptionCheck {
 
   private static String magic(InputFile file) {
     try {
-      return Dump.magic(file, 0);
+      return FileDump.magic(file, 0);
     } catch (IOException e) {
       return e.toString();
     }

@@ -19,8 +19,9 @@ import java.util.Map;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
-import org.apache.iceberg.encryption.EncAccess;
+import org.apache.iceberg.encryption.EncryptionAccess;
 import org.apache.iceberg.types.Types;
 
 /** The vectors under interop/fixtures; their README says what each is. */
@@ -91,7 +92,7 @@ final class Fixtures {
   private static void keyMetadata(ArrayNode cases, String name, byte[] key, byte[] prefix, Long length) {
     cases.addObject()
         .put("name", name)
-        .put("hex", Rows.hex(EncAccess.keyMetadata(key, prefix, length)))
+        .put("hex", Rows.hex(EncryptionAccess.keyMetadata(key, prefix, length)))
         .put("encryption_key", Rows.hex(key))
         .put("aad_prefix", prefix == null ? null : Rows.hex(prefix))
         .put("file_length", length);
@@ -99,7 +100,7 @@ final class Fixtures {
 
   private void refusedKeyMetadata() {
     ArrayNode cases = index.putArray("refused_key_metadata");
-    byte[] good = EncAccess.keyMetadata(counting(0, 16), counting(0x40, 16), 36L);
+    byte[] good = EncryptionAccess.keyMetadata(counting(0, 16), counting(0x40, 16), 36L);
     refused(cases, "nothing at all", new byte[0]);
     refused(cases, "version byte only", new byte[] {1});
     refused(cases, "version 0", changed(good, 0, 0));
@@ -120,7 +121,7 @@ final class Fixtures {
 
   private static void refused(ArrayNode cases, String name, byte[] bytes) {
     try {
-      EncAccess.parse(bytes);
+      EncryptionAccess.parse(bytes);
     } catch (RuntimeException e) {
       cases.addObject().put("name", name).put("hex", Rows.hex(bytes));
       return;
@@ -153,7 +154,7 @@ final class Fixtures {
 
   private static byte[] encrypt(byte[] plain, byte[] key, byte[] prefix) throws IOException {
     ByteArrayOutputStream stored = new ByteArrayOutputStream();
-    try (OutputStream out = EncAccess.encrypting(new CountingOutputStream(stored), key, prefix)) {
+    try (OutputStream out = EncryptionAccess.encrypting(new CountingOutputStream(stored), key, prefix)) {
       out.write(plain);
     }
     return stored.toByteArray();
@@ -161,7 +162,7 @@ final class Fixtures {
 
   /** A KEK as the test KMS wraps it, and a manifest list's key metadata under that KEK. */
   private void keys() {
-    MemKms kms = new MemKms();
+    MemoryKms kms = new MemoryKms();
     byte[] kek = counting(0x80, 16);
     index.putObject("wrapped_kek")
         .put("master_key_id", TableMaker.KEY)
@@ -173,8 +174,8 @@ final class Fixtures {
     index.putObject("manifest_list_key")
         .put("kek", Rows.hex(kek))
         .put("key_timestamp", TIMESTAMP)
-        .put("encrypted_key_metadata", Rows.hex(EncAccess.wrapManifestListMetadata(kek, TIMESTAMP, key, prefix, 4321L)))
-        .put("key_metadata", Rows.hex(EncAccess.keyMetadata(key, prefix, 4321L)))
+        .put("encrypted_key_metadata", Rows.hex(EncryptionAccess.wrapManifestListMetadata(kek, TIMESTAMP, key, prefix, 4321L)))
+        .put("key_metadata", Rows.hex(EncryptionAccess.keyMetadata(key, prefix, 4321L)))
         .put("encryption_key", Rows.hex(key))
         .put("aad_prefix", Rows.hex(prefix))
         .put("file_length", 4321);
@@ -187,9 +188,9 @@ final class Fixtures {
             optional(2, "city", Types.StringType.get()),
             optional(3, "at", Types.TimestampType.withoutZone()),
             optional(4, "value", Types.DoubleType.get()));
-    MemKms kms = new MemKms();
+    MemoryKms kms = new MemoryKms();
     TableMaker maker = new TableMaker(new LocalIO(Map.of(ROOT, folder.toString())), kms, ROOT + "/" + TABLE);
-    Ctx table = maker.table(schema, PartitionSpec.builderFor(schema).identity("city").month("at").build());
+    FolderTable table = maker.table(schema, PartitionSpec.builderFor(schema).identity("city").month("at").build());
     table.append(FileFormat.PARQUET, List.of(
         row(schema, 1, "Riga", LocalDateTime.of(2026, 1, 31, 23, 59, 59), 1.5),
         row(schema, 2, "Riga", LocalDateTime.of(2026, 1, 1, 0, 0), Double.NaN),
@@ -205,7 +206,7 @@ final class Fixtures {
   }
 
   private static Record row(Schema schema, long id, String city, LocalDateTime at, Double value) {
-    Record row = Ctx.rec(schema);
+    Record row = GenericRecord.create(schema);
     row.setField("id", id);
     row.setField("city", city);
     row.setField("at", at);

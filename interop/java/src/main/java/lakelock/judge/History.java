@@ -53,7 +53,7 @@ final class History {
     return history;
   }
 
-  static History load(Ctx table, JsonNode dump, Problems problems) {
+  static History load(FolderTable table, JsonNode dump, Problems problems) {
     Map<String, JsonNode> stored = new HashMap<>();
     dump.get("manifests").forEach(manifest -> stored.put(manifest.get("path").asText(), manifest));
     Map<Long, JsonNode> lists = new HashMap<>();
@@ -83,7 +83,7 @@ final class History {
 
   /** In the order of the list: Java may hand them out in another. */
   private static List<Manifest> manifests(
-      Ctx table, Snapshot snapshot, JsonNode list, Map<String, JsonNode> stored, Map<String, List<Entry>> read) throws IOException {
+      FolderTable table, Snapshot snapshot, JsonNode list, Map<String, JsonNode> stored, Map<String, List<Entry>> read) throws IOException {
     Map<String, Integer> place = new HashMap<>();
     list.get("entries").forEach(entry -> place.put(entry.get("manifest_path").asText(), place.size()));
     List<Manifest> manifests = new ArrayList<>();

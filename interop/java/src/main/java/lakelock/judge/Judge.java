@@ -73,18 +73,18 @@ final class Judge {
         return check();
       }
       case "hash" -> out.println(hash(TableMetadataParser.read(io, args.word(1, "METADATA"))));
-      case "keymeta" -> print(Dump.keyMeta(HexFormat.of().parseHex(args.word(1, "HEX"))));
+      case "keymeta" -> print(FileDump.keyMetadata(HexFormat.of().parseHex(args.word(1, "HEX"))));
       case "continue" -> {
-        Ctx table = table();
+        FolderTable table = table();
         Continuation.run(table, FileFormat.fromString(args.option("format", "parquet")));
-        out.println(table.pointer.get());
+        out.println(table.metadata());
         Rows.read(table.table).forEach(out::println);
       }
       case "append" -> {
-        Ctx table = table();
+        FolderTable table = table();
         int rows = Arguments.number(args.option("rows", "3"));
         Continuation.append(table, FileFormat.fromString(args.option("format", "parquet")), rows);
-        out.println(table.pointer.get());
+        out.println(table.metadata());
       }
       case "scenarios" -> Scenarios.names().forEach(out::println);
       case "write" -> {
@@ -94,7 +94,7 @@ final class Judge {
       case "fixtures" -> Fixtures.write(Path.of(args.word(1, "DIR")).toAbsolutePath());
       case "make-snapshots" -> {
         TableMaker maker = new TableMaker(io, kms, folder(args.word(1, "DIR")));
-        out.println(LongHistory.make(maker, args.number(2, "N")).pointer.get());
+        out.println(LongHistory.make(maker, args.number(2, "N")).metadata());
       }
       case "bench-ags1" -> Bench.ags1(args.words() > 1 ? args.number(1, "MIB") : 256, out);
       case "bench-commit" -> Bench.commit(io, kms, args.word(1, "METADATA"), args.number(2, "N"), out);
@@ -103,8 +103,8 @@ final class Judge {
     return FINE;
   }
 
-  private Ctx table() {
-    return Ctx.load(io, kms, args.word(1, "METADATA"));
+  private FolderTable table() {
+    return FolderTable.load(io, kms, args.word(1, "METADATA"));
   }
 
   /** A URI stays as it is, a path becomes absolute. */
@@ -112,7 +112,7 @@ final class Judge {
     return location.contains(":") ? location : Path.of(location).toAbsolutePath().normalize().toString();
   }
 
-  private List<String> read(Ctx table) {
+  private List<String> read(FolderTable table) {
     if (args.option("ref") != null) {
       return Rows.readRef(table.table, args.option("ref"));
     }
@@ -158,7 +158,7 @@ final class Judge {
         || props.containsKey(CatalogProperties.ENCRYPTION_KMS_IMPL)) {
       return EncryptionUtil.createKmsClient(props);
     }
-    MemKms memory = new MemKms();
+    MemoryKms memory = new MemoryKms();
     args.pairs("key").forEach((id, hex) -> memory.keys.put(id, HexFormat.of().parseHex(hex)));
     return memory;
   }

@@ -11,13 +11,13 @@ import org.apache.iceberg.ManifestContent;
 
 /** Row ids are handed out as Java does: in commit order, then in the order of the list, each once and for good. */
 final class LineageCheck {
-  private final Ctx table;
+  private final FolderTable table;
   private final History history;
   private final Problems problems;
   private final Map<String, Long> firstRowIds = new HashMap<>();
   private final TreeMap<Long, Entry> ranges = new TreeMap<>();
 
-  LineageCheck(Ctx table, History history, Problems problems) {
+  LineageCheck(FolderTable table, History history, Problems problems) {
     this.table = table;
     this.history = history;
     this.problems = problems;

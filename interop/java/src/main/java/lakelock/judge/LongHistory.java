@@ -19,12 +19,12 @@ final class LongHistory {
   private LongHistory() {}
 
   /** A table of so many appends of one row each. */
-  static Ctx make(TableMaker maker, int snapshots) {
-    Ctx table = maker.table(SCHEMA, PartitionSpec.unpartitioned());
+  static FolderTable make(TableMaker maker, int snapshots) {
+    FolderTable table = maker.table(SCHEMA, PartitionSpec.unpartitioned());
     Ops ops = new Ops(table.ops, snapshots);
-    Ctx quick = new Ctx(ops, ops.pointer);
+    FolderTable quick = new FolderTable(ops);
     for (int i = 0; i < snapshots; i++) {
-      quick.append(FileFormat.PARQUET, Gen.rows(SCHEMA, 1, i, i, false));
+      quick.append(FileFormat.PARQUET, RowMaker.rows(SCHEMA, 1, i, i, false));
     }
     return quick;
   }

@@ -26,12 +26,12 @@ import org.apache.iceberg.util.ByteBuffers;
 
 /** Manifest lists say of their manifests what is in them, and the entries' snapshots and sequence numbers are right. */
 final class ManifestCheck {
-  private final Ctx table;
+  private final FolderTable table;
   private final History history;
   private final Problems problems;
   private final Map<String, Map<String, Object>> checked = new HashMap<>();
 
-  ManifestCheck(Ctx table, History history, Problems problems) {
+  ManifestCheck(FolderTable table, History history, Problems problems) {
     this.table = table;
     this.history = history;
     this.problems = problems;

@@ -46,19 +46,19 @@ final class ParquetContent {
   private static final Set<Integer> LINEAGE =
       Set.of(MetadataColumns.ROW_ID.fieldId(), MetadataColumns.LAST_UPDATED_SEQUENCE_NUMBER.fieldId());
 
-  private final Ctx table;
+  private final FolderTable table;
   private final ContentFile<?> file;
   private final ParquetMetadata footer;
   private final Schema icebergSchema;
 
-  private ParquetContent(Ctx table, ContentFile<?> file, ParquetMetadata footer) {
+  private ParquetContent(FolderTable table, ContentFile<?> file, ParquetMetadata footer) {
     this.table = table;
     this.file = file;
     this.footer = footer;
     this.icebergSchema = writtenWith();
   }
 
-  static ParquetContent open(Ctx table, ContentFile<?> file) throws IOException {
+  static ParquetContent open(FolderTable table, ContentFile<?> file) throws IOException {
     byte[] key = file.keyMetadata() == null ? null : ByteBuffers.toByteArray(file.keyMetadata());
     try (ParquetFileReader reader = ParquetAccess.open(table.ops.raw.newInputFile(file.location()), key)) {
       if (!ParquetSchemaUtil.hasIds(reader.getFooter().getFileMetaData().getSchema())) {

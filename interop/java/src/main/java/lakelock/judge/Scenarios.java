@@ -13,6 +13,7 @@ import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.expressions.Literal;
@@ -71,14 +72,14 @@ final class Scenarios {
 
   /** Makes a table's history. */
   interface Scenario {
-    Ctx write(TableMaker maker) throws IOException;
+    FolderTable write(TableMaker maker) throws IOException;
   }
 
   static Set<String> names() {
     return ALL.keySet();
   }
 
-  static Ctx write(String name, TableMaker maker) throws IOException {
+  static FolderTable write(String name, TableMaker maker) throws IOException {
     Scenario scenario = ALL.get(name);
     if (scenario == null) {
       throw new Arguments.Usage("unknown scenario " + name + "; there are " + String.join(", ", names()));
@@ -91,58 +92,58 @@ final class Scenarios {
   }
 
   /** As many commits of 14 rows, the first rows of each with nulls, extremes and odd values. */
-  private static Ctx appends(Ctx table, int commits) {
+  private static FolderTable appends(FolderTable table, int commits) {
     for (int i = 0; i < commits; i++) {
-      table.append(FileFormat.PARQUET, Gen.rows(table.table.schema(), 14, 100L * i, i, true));
+      table.append(FileFormat.PARQUET, RowMaker.rows(table.table.schema(), 14, 100L * i, i, true));
     }
     return table;
   }
 
-  private static List<Record> plainRows(Ctx table, int rows, long first) {
-    return Gen.rows(table.table.schema(), rows, first, first, false);
+  private static List<Record> plainRows(FolderTable table, int rows, long first) {
+    return RowMaker.rows(table.table.schema(), rows, first, first, false);
   }
 
-  private static Ctx types(TableMaker maker) {
-    Ctx table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned());
-    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.SCHEMA, 24, 0, 1, true));
-    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.SCHEMA, 40, 1000, 2, false));
+  private static FolderTable types(TableMaker maker) {
+    FolderTable table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned());
+    table.append(FileFormat.PARQUET, RowMaker.rows(AllTypes.SCHEMA, 24, 0, 1, true));
+    table.append(FileFormat.PARQUET, RowMaker.rows(AllTypes.SCHEMA, 40, 1000, 2, false));
     return table;
   }
 
-  private static Ctx emptySnapshot(TableMaker maker) {
-    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+  private static FolderTable emptySnapshot(TableMaker maker) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
     table.table.newAppend().commit();
     return table;
   }
 
-  private static Ctx identityTypes(TableMaker maker) {
+  private static FolderTable identityTypes(TableMaker maker) {
     PartitionSpec.Builder spec = spec(AllTypes.PRIMITIVES);
     for (Types.NestedField column : AllTypes.PRIMITIVES.columns()) {
       if (column.type().typeId() != Type.TypeID.FIXED) {
         spec.identity(column.name());
       }
     }
-    Ctx table = maker.table(AllTypes.PRIMITIVES, spec.build());
-    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.PRIMITIVES, 8, 0, 3, true));
+    FolderTable table = maker.table(AllTypes.PRIMITIVES, spec.build());
+    table.append(FileFormat.PARQUET, RowMaker.rows(AllTypes.PRIMITIVES, 8, 0, 3, true));
     return table;
   }
 
   /** Iceberg 1.12.0 puts a length before a fixed partition value, so that no other Avro reader can read the manifest. */
-  private static Ctx identityFixed(TableMaker maker) {
-    Ctx table = maker.table(AllTypes.PRIMITIVES, spec(AllTypes.PRIMITIVES).identity("bytes16").build());
-    table.append(FileFormat.PARQUET, Gen.rows(AllTypes.PRIMITIVES, 4, 0, 3, true));
+  private static FolderTable identityFixed(TableMaker maker) {
+    FolderTable table = maker.table(AllTypes.PRIMITIVES, spec(AllTypes.PRIMITIVES).identity("bytes16").build());
+    table.append(FileFormat.PARQUET, RowMaker.rows(AllTypes.PRIMITIVES, 4, 0, 3, true));
     return table;
   }
 
-  private static Ctx partitionEvolved(TableMaker maker) {
-    Ctx table = appends(maker.table(TIMES, PartitionSpec.unpartitioned()), 1);
+  private static FolderTable partitionEvolved(TableMaker maker) {
+    FolderTable table = appends(maker.table(TIMES, PartitionSpec.unpartitioned()), 1);
     table.table.updateSpec().addField(Expressions.month("day")).commit();
     appends(table, 1);
     table.table.updateSpec().addField("id_bucket", Expressions.bucket("id", 4)).removeField("day_month").commit();
     return appends(table, 1);
   }
 
-  private static Ctx evolved(TableMaker maker) {
+  private static FolderTable evolved(TableMaker maker) {
     Schema first =
         new Schema(
             required(1, "id", Types.LongType.get()),
@@ -153,7 +154,7 @@ final class Scenarios {
             optional(6, "gone", Types.StringType.get()),
             optional(7, "point", Types.StructType.of(
                 optional(8, "x", Types.IntegerType.get()), optional(9, "y", Types.IntegerType.get()))));
-    Ctx table = appends(maker.table(first, PartitionSpec.unpartitioned()), 1);
+    FolderTable table = appends(maker.table(first, PartitionSpec.unpartitioned()), 1);
     table.table.updateSchema().renameColumn("name", "title").deleteColumn("gone").commit();
     appends(table, 1);
     table.table.updateSchema()
@@ -173,9 +174,9 @@ final class Scenarios {
     return appends(table, 1);
   }
 
-  private static Ctx metricsModes(TableMaker maker) {
+  private static FolderTable metricsModes(TableMaker maker) {
     String column = TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX;
-    Ctx table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned(), Map.of(
+    FolderTable table = maker.table(AllTypes.SCHEMA, PartitionSpec.unpartitioned(), Map.of(
         TableProperties.DEFAULT_WRITE_METRICS_MODE, "counts",
         column + "text", "truncate(3)",
         column + "raw", "full",
@@ -187,54 +188,54 @@ final class Scenarios {
   }
 
   /** Three commits, each a KEK's lifespan after the one before. */
-  private static Ctx severalKeks(TableMaker maker) {
-    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
+  private static FolderTable severalKeks(TableMaker maker) {
+    FolderTable table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
     table.ops.setTimeShift(731 * DAY_MS);
     appends(table, 1);
     table.ops.setTimeShift(2 * 731 * DAY_MS);
     return appends(table, 1);
   }
 
-  private static Ctx deletesDv(TableMaker maker) {
-    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+  private static FolderTable deletesDv(TableMaker maker) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
     DataFile first = table.append(FileFormat.PARQUET, plainRows(table, 10, 0)).get(0);
     DataFile second = table.append(FileFormat.PARQUET, plainRows(table, 10, 100)).get(0);
-    table.dv(List.of(table.del(first, 0), table.del(first, 9), table.del(second, 4)));
-    table.dv(List.of(table.del(first, 5)));
+    table.delete(List.of(
+        new FileMaker.Position(first, 0), new FileMaker.Position(first, 9), new FileMaker.Position(second, 4)));
+    table.delete(List.of(new FileMaker.Position(first, 5)));
     return table;
   }
 
-  private static Ctx deletesEquality(TableMaker maker) {
-    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
-    List<Record> rows = plainRows(table, 10, 0);
-    table.append(FileFormat.PARQUET, rows);
-    Record key = Ctx.rec(table.table.schema().select("id"));
+  private static FolderTable deletesEquality(TableMaker maker) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
+    table.append(FileFormat.PARQUET, plainRows(table, 10, 0));
+    Record key = GenericRecord.create(table.table.schema().select("id"));
     key.setField("id", 3L);
     table.table.newRowDelta()
-        .addDeletes(table.eqDelete(FileFormat.PARQUET, List.of("id"), List.of(key), table.table.spec(), null))
+        .addDeletes(table.files.equalityDelete(List.of("id"), List.of(key)))
         .commit();
     return table;
   }
 
-  private static Ctx avroData(TableMaker maker) {
-    Ctx table = maker.table(SMALL, PartitionSpec.unpartitioned());
+  private static FolderTable avroData(TableMaker maker) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
     table.append(FileFormat.AVRO, plainRows(table, 10, 0));
     return table;
   }
 
   /** After compaction the data file carries its rows' ids and sequence numbers as columns. */
-  private static Ctx compacted(TableMaker maker) {
-    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 3);
-    table.compact(FileFormat.PARQUET);
+  private static FolderTable compacted(TableMaker maker) throws IOException {
+    FolderTable table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 3);
+    Compaction.run(table, FileFormat.PARQUET);
     return appends(table, 1);
   }
 
-  private static Ctx branches(TableMaker maker) {
-    Ctx table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
+  private static FolderTable branches(TableMaker maker) {
+    FolderTable table = appends(maker.table(SMALL, PartitionSpec.unpartitioned()), 1);
     long base = table.table.currentSnapshot().snapshotId();
     table.table.manageSnapshots().createBranch("side", base).createTag("first", base).commit();
     var toSide = table.table.newAppend().toBranch("side");
-    table.writeData(FileFormat.PARQUET, plainRows(table, 5, 500)).forEach(toSide::appendFile);
+    table.files.data(FileFormat.PARQUET, plainRows(table, 5, 500)).forEach(toSide::appendFile);
     toSide.commit();
     return appends(table, 1);
   }

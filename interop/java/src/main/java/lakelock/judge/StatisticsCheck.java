@@ -23,12 +23,12 @@ import org.apache.iceberg.util.ByteBuffers;
 
 /** The statistics of Parquet files in the manifests are those that Java computes from the rows and from the footer. */
 final class StatisticsCheck {
-  private final Ctx table;
+  private final FolderTable table;
   private final History history;
   private final Problems problems;
   private final Set<String> checked = new HashSet<>();
 
-  StatisticsCheck(Ctx table, History history, Problems problems) {
+  StatisticsCheck(FolderTable table, History history, Problems problems) {
     this.table = table;
     this.history = history;
     this.problems = problems;

@@ -34,11 +34,11 @@ final class SummaryCheck {
           SnapshotSummary.KEPT_MANIFESTS_COUNT,
           SnapshotSummary.REPLACED_MANIFESTS_COUNT);
 
-  private final Ctx table;
+  private final FolderTable table;
   private final History history;
   private final Problems problems;
 
-  SummaryCheck(Ctx table, History history, Problems problems) {
+  SummaryCheck(FolderTable table, History history, Problems problems) {
     this.table = table;
     this.history = history;
     this.problems = problems;

@@ -18,29 +18,29 @@ record TableMaker(FileIO io, KeyManagementClient kms, String location) {
   static final String KEY = "keyA";
 
   /** A table under the master key {@link #KEY}. */
-  Ctx table(Schema schema, PartitionSpec spec, Map<String, String> properties) {
+  FolderTable table(Schema schema, PartitionSpec spec, Map<String, String> properties) {
     Map<String, String> all = new HashMap<>(properties);
     all.put(TableProperties.ENCRYPTION_TABLE_KEY, KEY);
     return create(schema, spec, all);
   }
 
-  Ctx table(Schema schema, PartitionSpec spec) {
+  FolderTable table(Schema schema, PartitionSpec spec) {
     return table(schema, spec, Map.of());
   }
 
-  Ctx plaintext(Schema schema, PartitionSpec spec) {
+  FolderTable plaintext(Schema schema, PartitionSpec spec) {
     return create(schema, spec, new HashMap<>());
   }
 
-  private Ctx create(Schema schema, PartitionSpec spec, Map<String, String> properties) {
+  private FolderTable create(Schema schema, PartitionSpec spec, Map<String, String> properties) {
     properties.put(TableProperties.FORMAT_VERSION, "3");
-    return Ctx.create(io, kms, location, schema, spec, properties);
+    return FolderTable.create(io, kms, location, schema, spec, properties);
   }
 
   /** What a reader of the table must find: its keys, and the rows of each snapshot and branch as {@code read} gives them. */
-  static ObjectNode describe(Ctx table) throws IOException {
+  static ObjectNode describe(FolderTable table) throws IOException {
     ObjectNode json = Rows.F.objectNode();
-    json.put("metadata", table.pointer.get());
+    json.put("metadata", table.metadata());
     json.put("table_key_id", table.table.properties().get(TableProperties.ENCRYPTION_TABLE_KEY));
     ArrayNode keys = json.putArray("encryption_keys");
     for (EncryptedKey key : table.ops.current().encryptionKeys()) {

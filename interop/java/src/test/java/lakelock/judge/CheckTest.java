@@ -32,8 +32,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class CheckTest {
   @TempDir Path folder;
 
-  private Ctx table(String scenario) throws Exception {
-    return Scenarios.write(scenario, new TableMaker(new LocalIO(), new MemKms(), folder.toString()));
+  private FolderTable table(String scenario) throws Exception {
+    return Scenarios.write(scenario, new TableMaker(new LocalIO(), new MemoryKms(), folder.toString()));
   }
 
   static Stream<String> encrypted() {
@@ -97,13 +97,13 @@ class CheckTest {
     "KEY_TIMESTAMP | KEY_TIME | a KEK without KEY_TIMESTAMP"
   })
   void namesWrongMetadata(String good, String wrong, String expected) throws Exception {
-    Ctx table = table("gzip-metadata");
+    FolderTable table = table("gzip-metadata");
     table.table.updateProperties().set("write.metadata.compression-codec", "none").commit();
-    String json = Files.readString(Path.of(table.pointer.get()));
+    String json = Files.readString(Path.of(table.metadata()));
     String changed = json.replace(good, wrong);
     assertFalse(changed.equals(json), good);
     Path file = Files.writeString(folder.resolve("metadata/wrong.metadata.json"), changed);
-    assertFinds(expected, Check.run(Ctx.load(new LocalIO(), new MemKms(), file.toString())));
+    assertFinds(expected, Check.run(FolderTable.load(new LocalIO(), new MemoryKms(), file.toString())));
   }
 
   @ParameterizedTest
@@ -113,7 +113,7 @@ class CheckTest {
     "firstRowId, 9, first_row_id", "partitions, , partitions"
   })
   void namesAWrongListing(String method, Long value, String expected) throws Exception {
-    Ctx table = table("partitioned-month");
+    FolderTable table = table("partitioned-month");
     Problems problems = new Problems();
     List<Version> versions = new ArrayList<>();
     for (Version version : History.load(table, Dump.table(table), problems).versions()) {
@@ -137,11 +137,11 @@ class CheckTest {
   }
 
   /** A table partitioned by name with one file that is good but for the change. */
-  private Ctx appended(UnaryOperator<DataFiles.Builder> change) throws Exception {
-    Ctx table = table("partitioned-identity");
-    var row = Gen.rows(table.table.schema(), 5, 100, 1, false);
+  private FolderTable appended(UnaryOperator<DataFiles.Builder> change) throws Exception {
+    FolderTable table = table("partitioned-identity");
+    var row = RowMaker.rows(table.table.schema(), 5, 100, 1, false);
     row.forEach(record -> record.setField("name", "somebody"));
-    DataFile good = table.writeData(FileFormat.PARQUET, row).get(0);
+    DataFile good = table.files.data(FileFormat.PARQUET, row).get(0);
     table.table.newAppend().appendFile(change.apply(DataFiles.builder(table.table.spec()).copy(good)).build()).commit();
     return table;
   }

@@ -14,7 +14,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.apache.iceberg.encryption.Ciphers;
-import org.apache.iceberg.encryption.EncAccess;
+import org.apache.iceberg.encryption.EncryptionAccess;
 import org.apache.iceberg.util.ByteBuffers;
 import org.junit.jupiter.api.Test;
 
@@ -34,7 +34,7 @@ class FixturesTest {
   void keyMetadata() {
     assertFalse(index.get("key_metadata").isEmpty());
     for (JsonNode one : index.get("key_metadata")) {
-      EncAccess.Parsed parsed = EncAccess.parse(bytes(one.get("hex")));
+      EncryptionAccess.Parsed parsed = EncryptionAccess.parse(bytes(one.get("hex")));
       assertArrayEquals(bytes(one.get("encryption_key")), parsed.key());
       assertArrayEquals(one.get("aad_prefix").isNull() ? null : bytes(one.get("aad_prefix")), parsed.aad());
       assertEquals(one.get("file_length").isNull() ? null : one.get("file_length").asLong(), parsed.length());
@@ -47,7 +47,7 @@ class FixturesTest {
     for (JsonNode one : index.get("ags1")) {
       Path file = FOLDER.resolve(one.get("file").asText());
       assertEquals(one.get("stored_length").asLong(), Files.size(file));
-      try (InputStream in = EncAccess.decrypting(new LocalIO().newInputFile(file.toString()),
+      try (InputStream in = EncryptionAccess.decrypting(new LocalIO().newInputFile(file.toString()),
           bytes(one.get("key")), bytes(one.get("aad_prefix")), one.get("stored_length").asLong()).newStream()) {
         byte[] plain = in.readAllBytes();
         assertEquals(one.get("plain_length").asLong(), plain.length);
@@ -59,7 +59,7 @@ class FixturesTest {
   @Test
   void wrappedKeys() {
     JsonNode wrapped = index.get("wrapped_kek");
-    ByteBuffer kek = new MemKms().unwrapKey(ByteBuffer.wrap(bytes(wrapped.get("wrapped"))), wrapped.get("master_key_id").asText());
+    ByteBuffer kek = new MemoryKms().unwrapKey(ByteBuffer.wrap(bytes(wrapped.get("wrapped"))), wrapped.get("master_key_id").asText());
     assertArrayEquals(bytes(wrapped.get("kek")), ByteBuffers.toByteArray(kek));
     JsonNode entry = index.get("manifest_list_key");
     byte[] plain = new Ciphers.AesGcmDecryptor(bytes(entry.get("kek")))
@@ -71,7 +71,7 @@ class FixturesTest {
   void table() throws Exception {
     JsonNode described = index.get("table");
     LocalIO io = new LocalIO(Map.of(described.get("root").asText(), FOLDER.toString()));
-    Ctx table = Ctx.load(io, new MemKms(), described.get("metadata").asText());
+    FolderTable table = FolderTable.load(io, new MemoryKms(), described.get("metadata").asText());
     assertEquals(List.of(), Check.run(table));
     JsonNode found = TableMaker.describe(table);
     assertEquals(described.get("snapshots").toString(), found.get("snapshots").toString());

@@ -14,8 +14,8 @@ class LongHistoryTest {
 
   @Test
   void isLikeATableOfOrdinaryCommits() throws Exception {
-    Ctx made = LongHistory.make(new TableMaker(new LocalIO(), new MemKms(), folder.toString()), 104);
-    Ctx table = Ctx.load(new LocalIO(), new MemKms(), made.pointer.get());
+    FolderTable made = LongHistory.make(new TableMaker(new LocalIO(), new MemoryKms(), folder.toString()), 104);
+    FolderTable table = FolderTable.load(new LocalIO(), new MemoryKms(), made.metadata());
     assertEquals(104, table.ops.current().snapshots().size());
     assertEquals(104, table.ops.current().snapshotLog().size());
     table.ops.current().previousFiles().forEach(file -> assertTrue(Files.exists(Path.of(file.file())), file.file()));

@@ -1,7 +1,7 @@
 package org.apache.iceberg.parquet;
 
 import java.io.IOException;
-import org.apache.iceberg.encryption.EncAccess;
+import org.apache.iceberg.encryption.EncryptionAccess;
 import org.apache.iceberg.io.InputFile;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.conf.PlainParquetConfiguration;
@@ -16,7 +16,7 @@ public final class ParquetAccess {
   public static ParquetFileReader open(InputFile file, byte[] keyMetadata) throws IOException {
     ParquetReadOptions.Builder options = ParquetReadOptions.builder(new PlainParquetConfiguration());
     if (keyMetadata != null) {
-      EncAccess.Parsed key = EncAccess.parse(keyMetadata);
+      EncryptionAccess.Parsed key = EncryptionAccess.parse(keyMetadata);
       FileDecryptionProperties.Builder decryption = FileDecryptionProperties.builder().withFooterKey(key.key());
       if (key.aad() != null) {
         decryption.withAADPrefix(key.aad());
