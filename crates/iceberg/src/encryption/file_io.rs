@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lakelock_crypto::StandardKeyMetadata;
-use lakelock_storage::Storage;
+use lakelock_storage::{EncryptedReader, Storage, write_encrypted};
 
-use super::{EncodedKeyMetadata, EncryptionManager};
-use crate::Result;
+use super::{ALLOW_PLAINTEXT_FILES, EncodedKeyMetadata, EncryptionManager};
+use crate::{Error, ErrorKind, Result};
 
 /// Opens and writes a table's files, encrypting and decrypting by itself. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -50,33 +50,91 @@ impl EncryptingFileIO {
     /// Reads a whole file (a manifest or manifest list), decrypted.
     ///
     /// # Errors
-    /// A missing, damaged or forged file; a plaintext file in an encrypted table, unless that was allowed.
+    /// [`ErrorKind::InvalidData`] naming the file if it is damaged or forged, if the key metadata has no file length, or
+    /// if it is to be read without a key in an encrypted table, unless that was allowed; [`ErrorKind::NotFound`];
+    /// [`ErrorKind::Storage`].
     pub async fn read(&self, location: &str, key_metadata: Option<&StandardKeyMetadata>) -> Result<Bytes> {
-        let _ = (location, key_metadata);
-        todo!()
+        let Some(key_metadata) = key_metadata else {
+            self.check_plaintext(location)?;
+            return self.storage.read(location).await.map_err(|error| from_storage("read", location, error));
+        };
+        if key_metadata.file_length().is_none() {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                format!("the key metadata of {location} has no file length"),
+            ));
+        }
+        let reader = EncryptedReader::open(&self.storage, location, key_metadata);
+        match reader {
+            Ok(reader) => reader.read_all().await,
+            Err(error) => Err(error),
+        }
+        .map_err(|error| from_storage("read", location, error))
     }
 
     /// The key metadata with which a file (data file, delete file or manifest) found in the table is to be opened, by
     /// the bytes its parent keeps for it: `None` for a plaintext file that may be one.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidData`] naming the file, for a plaintext file in an encrypted table unless plaintext files were
-    /// allowed, and for malformed key metadata.
+    /// [`ErrorKind::InvalidData`] naming the file, for a plaintext file in an encrypted table unless plaintext files were
+    /// allowed, for an encrypted file in a plaintext table, and for malformed key metadata.
     pub fn file_key(
         &self,
         location: &str,
         key_metadata: Option<&EncodedKeyMetadata>,
     ) -> Result<Option<StandardKeyMetadata>> {
-        let _ = (location, key_metadata);
-        todo!()
+        match key_metadata {
+            None => self.check_plaintext(location).map(|()| None),
+            Some(_) if !self.manager.is_encrypting() => {
+                let message =
+                    format!("{location} is encrypted, but its table is not: the table may have lost its key id");
+                Err(Error::new(ErrorKind::InvalidData, message))
+            }
+            Some(encoded) => encoded.decode(location).map(Some),
+        }
     }
 
     /// Writes a whole new file (a manifest or manifest list), encrypted with a fresh key if the table is encrypted.
     ///
     /// # Errors
-    /// When the file exists, the store fails, or there is no way to keep the key.
+    /// [`ErrorKind::Encryption`] when there is no way to keep the key, before anything is written;
+    /// [`ErrorKind::Storage`] when the file exists or the store fails.
     pub async fn write(&self, location: &str, plain: Vec<u8>) -> Result<WrittenFile> {
-        let _ = (location, plain);
-        todo!()
+        let failed = |error| from_storage("write", location, error);
+        let location = location.to_owned();
+        let Some(key) = self.manager.new_file_key()? else {
+            let stored_length = plain.len() as u64;
+            self.storage.write_new(&location, plain).await.map_err(failed)?;
+            return Ok(WrittenFile { location, stored_length, key_metadata: None });
+        };
+        let written = write_encrypted(&self.storage, &location, &key, plain).await.map_err(failed)?;
+        let key = key.with_file_length(written.stored_length);
+        Ok(WrittenFile {
+            location,
+            stored_length: written.stored_length,
+            key_metadata: Some(EncodedKeyMetadata::from(&key)),
+        })
     }
+
+    fn check_plaintext(&self, location: &str) -> Result<()> {
+        if self.manager.allows_plaintext_files() {
+            return Ok(());
+        }
+        let message = format!(
+            "{location} is a plaintext file in an encrypted table, perhaps forged ({ALLOW_PLAINTEXT_FILES} lets it be read)"
+        );
+        Err(Error::new(ErrorKind::InvalidData, message))
+    }
+}
+
+fn from_storage(doing: &str, location: &str, error: lakelock_storage::Error) -> Error {
+    use lakelock_storage::ErrorKind as Stored;
+    let kind = match error.kind() {
+        Stored::Authentication | Stored::InvalidData => ErrorKind::InvalidData,
+        Stored::InvalidInput => ErrorKind::InvalidInput,
+        Stored::NotFound => ErrorKind::NotFound,
+        Stored::Unsupported => ErrorKind::Unsupported,
+        _ => ErrorKind::Storage,
+    };
+    Error::new(kind, format!("cannot {doing} {location}")).with_source(error)
 }

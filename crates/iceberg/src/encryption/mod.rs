@@ -3,19 +3,35 @@
 //! The master key stays in the KMS and wraps KEKs, kept in the table metadata; a KEK wraps the key metadata of a
 //! manifest list; manifests and data files carry their own key metadata in their (encrypted) parents.
 
+mod catalog;
+mod clock;
 mod file_io;
+mod kek_cache;
 mod key_metadata;
+mod no_kms;
+mod plaintext;
+mod properties;
+mod single_flight;
+mod standard;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 
 use async_trait::async_trait;
 use lakelock_crypto::StandardKeyMetadata;
 
+pub use catalog::{ALLOW_PLAINTEXT_FILES, CatalogEncryption};
+pub use clock::{Clock, SystemClock};
 pub use file_io::{EncryptingFileIO, WrittenFile};
 pub use key_metadata::EncodedKeyMetadata;
+pub use no_kms::NoKmsEncryptionManager;
+pub use plaintext::PlaintextEncryptionManager;
+pub use properties::{DATA_KEY_LENGTH, EncryptionProperties, KEY_ID};
+pub use standard::StandardEncryptionManager;
 
-use crate::Result;
-use crate::spec::{EncryptedKey, Snapshot, TableMetadata};
+use crate::spec::{EncryptedKey, FormatVersion, Snapshot, TableMetadata};
+use crate::{Error, ErrorKind, Result};
 
 /// Decides how the files of one table are encrypted, and opens the keys of those that are.
 ///
@@ -25,6 +41,11 @@ use crate::spec::{EncryptedKey, Snapshot, TableMetadata};
 pub trait EncryptionManager: Debug + Send + Sync {
     /// Whether the table is encrypted.
     fn is_encrypting(&self) -> bool;
+
+    /// Whether plaintext files found in the table may be read: in an encrypted table only if its reader was told so.
+    fn allows_plaintext_files(&self) -> bool {
+        !self.is_encrypting()
+    }
 
     /// Fresh key metadata for a file about to be written: `None` in a plaintext table.
     ///
@@ -61,4 +82,27 @@ pub struct WrappedManifestListKey {
     pub key_id: String,
     /// Entries the commit must add before its snapshot: the KEK if it is new, then the manifest list's key.
     pub new_entries: Vec<EncryptedKey>,
+}
+
+/// What becomes of a snapshot without a key id in an encrypted table.
+fn plaintext_snapshot(
+    table: &str,
+    metadata: &TableMetadata,
+    snapshot: &Snapshot,
+    allowed: bool,
+) -> Result<Option<StandardKeyMetadata>> {
+    let (id, list) = (snapshot.snapshot_id(), snapshot.manifest_list());
+    if metadata.format_version() < FormatVersion::V3 {
+        // Here the parsed snapshot has no key id even where its JSON has one.
+        let message = format!("encrypted table {table} has format version {}, expected 3", metadata.format_version());
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    if allowed {
+        return Ok(None);
+    }
+    let message = format!(
+        "snapshot {id} of encrypted table {table} has no key-id: its manifest list {list} is plaintext, perhaps forged \
+         ({ALLOW_PLAINTEXT_FILES} lets it be read)"
+    );
+    Err(Error::new(ErrorKind::InvalidData, message))
 }
