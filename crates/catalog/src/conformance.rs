@@ -113,6 +113,8 @@ async fn tables(catalog: &dyn Catalog) {
         (catalog.create_table(creation(&["db", "sub", "../t"], &[])).await.map(drop), ErrorKind::InvalidInput),
         (catalog.drop_namespace(&db).await, ErrorKind::NotEmpty),
         (catalog.load_table(&unknown).await.map(drop), ErrorKind::NotFound),
+        (catalog.load_table(&ident(&["db.sub", "t"])).await.map(drop), ErrorKind::NotFound),
+        (catalog.drop_table(&ident(&["db.sub", "t"]), false).await, ErrorKind::NotFound),
         (catalog.drop_table(&unknown, false).await, ErrorKind::NotFound),
         (catalog.drop_table(&unknown, true).await, ErrorKind::NotFound),
         (catalog.update_table(set(&unknown, &[("k", "v")])).await.map(drop), ErrorKind::NotFound),

@@ -35,8 +35,8 @@ impl DocumentCache {
         Some(document)
     }
 
-    /// Keeps a document whose file has `length` bytes.
-    pub(crate) fn insert(&self, location: &str, sha256: &str, length: usize, document: &Arc<TableDocument>) {
+    pub(crate) fn insert(&self, location: &str, sha256: &str, document: &Arc<TableDocument>) {
+        let length = document.json_length();
         if length > MAX_BYTES {
             return;
         }

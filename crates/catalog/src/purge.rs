@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::{StreamExt, stream};
 use lakelock_iceberg::Table;
+use lakelock_iceberg::manifest::{Manifest, read_manifest_list};
 use lakelock_iceberg::spec::TableIdent;
 use lakelock_storage::Storage;
 use tracing::warn;
@@ -17,13 +18,20 @@ const PARALLEL_DELETES: usize = 16;
 ///
 /// # Errors
 /// When a manifest list or a manifest cannot be read: then it is not known what there is.
-pub(crate) fn files(table: &Table) -> Result<Vec<String>> {
+pub(crate) async fn files(table: &Table) -> Result<Vec<String>> {
     let metadata = table.metadata();
-    if metadata.snapshots().len() > 0 {
-        let message = format!("table {} cannot be purged yet: drop it without", table.identifier());
-        return Err(Error::new(ErrorKind::Unsupported, message));
-    }
+    let mut manifests = BTreeSet::new();
+    let mut lists = BTreeSet::new();
     let mut data = BTreeSet::new();
+    for snapshot in metadata.snapshots() {
+        for manifest in read_manifest_list(table.io(), metadata, snapshot).await? {
+            if manifests.insert(manifest.manifest_path.clone()) {
+                let entries = Manifest::read(table.io(), metadata, &manifest).await?.entries;
+                data.extend(entries.into_iter().map(|entry| entry.data_file.file_path));
+            }
+        }
+        lists.insert(snapshot.manifest_list().to_owned());
+    }
     data.extend(metadata.statistics_iter().map(|s| s.statistics_path.clone()));
     data.extend(metadata.partition_statistics_iter().map(|s| s.statistics_path.clone()));
     let log = metadata.metadata_log().iter().map(|entry| entry.metadata_file.clone());
@@ -31,7 +39,7 @@ pub(crate) fn files(table: &Table) -> Result<Vec<String>> {
 
     let folder = format!("{}/", metadata.location());
     let (inside, outside): (Vec<_>, Vec<_>) =
-        data.into_iter().chain(metadata_files).partition(|file| is_below(&folder, file));
+        data.into_iter().chain(manifests).chain(lists).chain(metadata_files).partition(|file| is_below(&folder, file));
     for file in outside {
         warn!(table = %table.identifier(), file, "not deleted: it is outside the table's location");
     }

@@ -85,7 +85,7 @@ impl Tables {
     /// The current pointer of a table and its document, which is what the pin says.
     async fn load(&self, table: &TableIdent, check: Check) -> Result<(Pointer, Loaded)> {
         for _ in 0..LOAD_ATTEMPTS {
-            let pointer = self.pointers.get(table).await?.ok_or_else(|| not_found("table", table))?;
+            let pointer = self.pointer(table).await?.ok_or_else(|| not_found("table", table))?;
             let loaded = match self.read(&pointer, check).await {
                 Ok(loaded) => loaded,
                 // The table may have been changed, and its old metadata cleaned up, since the pointer was read.
@@ -110,6 +110,14 @@ impl Tables {
             self.pointers.learn(table, &loaded.pin()).await?;
         }
         Err(Error::new(ErrorKind::Conflict, format!("table {table} was changed each time it was loaded")))
+    }
+
+    /// The pointer of a table, if there can be one: a level with a dot in it would be taken for two.
+    async fn pointer(&self, table: &TableIdent) -> Result<Option<Pointer>> {
+        if names::check_namespace(table.namespace()).is_err() {
+            return Ok(None);
+        }
+        self.pointers.get(table).await
     }
 
     async fn moved(&self, table: &TableIdent, pointer: &Pointer) -> Result<bool> {
@@ -142,12 +150,8 @@ impl Tables {
         };
         let document = Arc::new(off_async_threads(length, parse).await?);
         let loaded = Loaded { document, location: location.to_owned(), sha256 };
-        self.keep(&loaded, length);
+        self.documents.insert(&loaded.location, &loaded.sha256, &loaded.document);
         Ok(loaded)
-    }
-
-    fn keep(&self, loaded: &Loaded, length: usize) {
-        self.documents.insert(&loaded.location, &loaded.sha256, length, &loaded.document);
     }
 
     fn table(&self, table: &TableIdent, loaded: &Loaded) -> Result<Table> {
@@ -187,10 +191,9 @@ impl Tables {
             }
         };
         let (bytes, sha256) = off_async_threads(document.json_length(), encode).await?;
-        let length = bytes.len();
         self.storage.write_new(&location, bytes).await?;
         let loaded = Loaded { document, location, sha256 };
-        self.keep(&loaded, length);
+        self.documents.insert(&loaded.location, &loaded.sha256, &loaded.document);
         Ok(loaded)
     }
 
@@ -340,13 +343,16 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
     async fn drop_table(&self, table: &TableIdent, purge: bool) -> Result<()> {
         let tables = self.tables();
         if !purge {
+            if !self.table_exists(table).await? {
+                return Err(not_found("table", table));
+            }
             return match tables.pointers.remove(table, None).await? {
                 Swap::Done => Ok(()),
                 Swap::Lost => Err(not_found("table", table)),
             };
         }
         let loaded = self.load_table(table).await?;
-        let files = purge::files(&loaded)?;
+        let files = purge::files(&loaded).await?;
         match tables.pointers.remove(table, Some(loaded.metadata_location())).await? {
             Swap::Done => purge::delete(table, &tables.storage, files).await,
             Swap::Lost => Err(conflict(table)),
@@ -363,7 +369,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
     }
 
     async fn table_exists(&self, table: &TableIdent) -> Result<bool> {
-        Ok(self.tables().pointers.get(table).await?.is_some())
+        Ok(self.tables().pointer(table).await?.is_some())
     }
 
     async fn update_table(&self, commit: TableCommit) -> Result<Table> {
@@ -396,6 +402,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
             }
             Err(error) => tables.outcome(table, &written, error).await?,
         }
+        tables.documents.remove(&pointer.metadata_location);
         Ok(updated)
     }
 }

@@ -42,7 +42,8 @@ impl SqlPointers {
             .create_if_missing(true)
             .busy_timeout(BUSY_TIMEOUT)
             .synchronous(SqliteSynchronous::Full);
-        let pool = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
+        let pool =
+            SqlitePoolOptions::new().max_connections(4).acquire_timeout(2 * BUSY_TIMEOUT).connect_with(options).await;
         let pointers =
             Self { catalog: catalog.to_owned(), pool: pool.map_err(|e| database_error(&name, e))?, file: name };
         let mut connection = pointers.pool.acquire().await.map_err(|e| pointers.error(e))?;
@@ -82,17 +83,20 @@ impl SqlPointers {
     }
 
     async fn write_pin(&self, connection: &mut SqliteConnection, table: &TableIdent, pin: &Pin) -> Result<()> {
-        query("INSERT OR REPLACE INTO lakelock_pins VALUES (?, ?, ?, ?, ?, ?, ?)")
-            .bind(&self.catalog)
-            .bind(namespace_text(table.namespace()))
-            .bind(table.name())
-            .bind(&pin.key_id)
-            .bind(&pin.data_key_length)
-            .bind(&pin.metadata_location)
-            .bind(&pin.metadata_sha256)
-            .execute(connection)
-            .await
-            .map_err(|e| self.error(e))?;
+        query(
+            "INSERT OR REPLACE INTO lakelock_pins (catalog_name, table_namespace, table_name, key_id, data_key_length,
+                metadata_location, metadata_sha256) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&self.catalog)
+        .bind(namespace_text(table.namespace()))
+        .bind(table.name())
+        .bind(&pin.key_id)
+        .bind(&pin.data_key_length)
+        .bind(&pin.metadata_location)
+        .bind(&pin.metadata_sha256)
+        .execute(connection)
+        .await
+        .map_err(|e| self.error(e))?;
         Ok(())
     }
 
