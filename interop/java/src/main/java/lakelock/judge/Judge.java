@@ -46,7 +46,7 @@ final class Judge {
     } catch (Arguments.Usage e) {
       err.println("usage: " + e.getMessage());
       return USAGE;
-    } catch (Exception e) {
+    } catch (Throwable e) { // an Error too: it must not end a batch
       err.println(causes(e));
       if (args != null && args.flag("trace")) {
         e.printStackTrace(err);
