@@ -1,6 +1,16 @@
 //! Changes to a table, as a catalog applies them.
 
+mod append;
+mod merge;
+mod properties;
+mod snapshot;
+mod summary;
+#[cfg(test)]
+mod tests;
+
 use async_trait::async_trait;
+
+pub use append::AppendFiles;
 
 use crate::spec::{TableIdent, TableRequirement, TableUpdate};
 use crate::{Result, Table};

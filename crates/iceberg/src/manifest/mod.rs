@@ -28,6 +28,6 @@ pub use list::{
 };
 pub use manifest_file::{FieldSummary, ManifestContent, ManifestFile};
 pub use reader::Manifest;
-pub use writer::{ManifestOptions, ManifestWriter};
+pub use writer::{EncodedManifest, ManifestOptions, ManifestWriter};
 
 use record::ByteBuf;

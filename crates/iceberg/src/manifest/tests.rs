@@ -155,7 +155,8 @@ fn manifest(options: ManifestOptions, files: &[DataFile]) -> (Vec<u8>, ManifestF
             writer.existing(&entry).unwrap();
         }
     }
-    writer.encode().unwrap()
+    let encoded = writer.finish().unwrap();
+    (encoded.bytes, encoded.listed)
 }
 
 const CODECS: [Codec; 4] = [Codec::DEFAULT, Codec::Null, Codec::Snappy, Codec::Zstandard { level: 1 }];
@@ -408,7 +409,7 @@ fn javas_small_table_is_read_and_written_alike() {
                 writer.add(&entry.data_file).unwrap();
                 files += 1;
             }
-            let (ours, ours_listed) = writer.encode().unwrap();
+            let EncodedManifest { bytes: ours, listed: ours_listed } = writer.finish().unwrap();
             assert_eq!(records(&bytes), records(&ours));
             let ours_listed = ManifestFile {
                 manifest_path: path.clone(),

@@ -131,24 +131,14 @@ impl ManifestWriter {
         self.counts.iter().map(|c| c.files).sum()
     }
 
-    /// Writes the manifest through the table's I/O, which encrypts it if the table is encrypted.
+    /// The finished manifest.
     ///
     /// # Errors
-    /// When the file exists or cannot be written.
-    pub async fn finish(self, io: &EncryptingFileIO, location: String) -> Result<ManifestFile> {
-        let (bytes, mut manifest) = self.encode()?;
-        let written = io.write(&location, bytes).await?;
-        manifest.manifest_path = location;
-        manifest.manifest_length = written.stored_length;
-        manifest.key_metadata = written.key_metadata;
-        Ok(manifest)
-    }
-
-    /// The manifest's bytes, and its list entry but for path, length and key.
-    pub(super) fn encode(self) -> Result<(Vec<u8>, ManifestFile)> {
+    /// When a block cannot be compressed.
+    pub fn finish(self) -> Result<EncodedManifest> {
         let bytes = self.file.finish()?;
         let [existing, added, deleted] = self.counts;
-        let manifest = ManifestFile {
+        let listed = ManifestFile {
             manifest_path: String::new(),
             manifest_length: bytes.len() as u64,
             partition_spec_id: self.options.partition_spec.spec_id(),
@@ -166,7 +156,7 @@ impl ManifestWriter {
             key_metadata: None,
             first_row_id: None,
         };
-        Ok((bytes, manifest))
+        Ok(EncodedManifest { bytes, listed })
     }
 
     fn write(
@@ -224,5 +214,34 @@ impl ManifestWriter {
             }
         }
         Ok(())
+    }
+}
+
+/// A finished manifest that is in memory only.
+pub struct EncodedManifest {
+    pub(super) bytes: Vec<u8>,
+    /// Its list entry but for path, stored length and key.
+    pub(super) listed: ManifestFile,
+}
+
+impl EncodedManifest {
+    /// Its length, unencrypted.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Writes it through the table's I/O, which encrypts it if the table is encrypted, and makes its list entry.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written.
+    pub async fn write(self, io: &EncryptingFileIO, location: String) -> Result<ManifestFile> {
+        let written = io.write(&location, self.bytes).await?;
+        Ok(ManifestFile {
+            manifest_path: location,
+            manifest_length: written.stored_length,
+            key_metadata: written.key_metadata,
+            ..self.listed
+        })
     }
 }
