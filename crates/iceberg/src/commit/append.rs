@@ -283,8 +283,8 @@ async fn merged(
 }
 
 fn add_existing(writer: &mut ManifestWriter, manifest: &Manifest) -> Result<()> {
-    let live = manifest.entries.iter().filter(|entry| entry.status != ManifestStatus::Deleted);
-    live.map(|entry| writer.existing(entry)).collect()
+    let mut live = manifest.entries.iter().filter(|entry| entry.status != ManifestStatus::Deleted);
+    live.try_for_each(|entry| writer.existing(entry))
 }
 
 fn stored_length(manifest: &EncodedManifest, encrypting: bool) -> Result<u64> {

@@ -82,7 +82,9 @@ fn pack_from_the_end<N>(candidates: Vec<Candidate<N>>, target: u64) -> Vec<Vec<C
             }
         }
     }
-    bins.iter_mut().for_each(|bin| bin.reverse());
+    for bin in &mut bins {
+        bin.reverse();
+    }
     bins.reverse();
     bins
 }

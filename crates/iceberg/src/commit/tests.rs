@@ -168,19 +168,19 @@ async fn appends_and_merges_as_java_does() {
             row((12, 10), "1/0/2", "2/10/1000/10"),
         ]
     );
-    use ManifestStatus::{Added, Existing};
+    let (added, existing) = (ManifestStatus::Added, ManifestStatus::Existing);
     let entry = |status, sequence, row, path: &str| (status, sequence, row, path.to_owned());
     let merged = vec![
-        entry(Added, 5, 12, "/nan-4"),
-        entry(Added, 5, 13, "/4"),
-        entry(Existing, 4, 10, "/nan-3"),
-        entry(Existing, 4, 11, "/3"),
-        entry(Existing, 3, 4, "/nan-2"),
-        entry(Existing, 3, 5, "/2"),
-        entry(Existing, 2, 2, "/nan-1"),
-        entry(Existing, 2, 3, "/1"),
-        entry(Existing, 1, 0, "/nan-0"),
-        entry(Existing, 1, 1, "/0"),
+        entry(added, 5, 12, "/nan-4"),
+        entry(added, 5, 13, "/4"),
+        entry(existing, 4, 10, "/nan-3"),
+        entry(existing, 4, 11, "/3"),
+        entry(existing, 3, 4, "/nan-2"),
+        entry(existing, 3, 5, "/2"),
+        entry(existing, 2, 2, "/nan-1"),
+        entry(existing, 2, 3, "/1"),
+        entry(existing, 1, 0, "/nan-0"),
+        entry(existing, 1, 1, "/0"),
     ];
     assert_eq!(t.manifests().await, [([2, 8, 0], Some(12), merged.clone())]);
 

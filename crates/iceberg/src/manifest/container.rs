@@ -278,7 +278,7 @@ impl ContainerWriter {
         let sync = *uuid::Uuid::new_v4().as_bytes();
         let mut file = Vec::with_capacity(BLOCK_LENGTH);
         file.extend_from_slice(&MAGIC);
-        put_long(&mut file, metadata.len() + 2);
+        put_long(&mut file, metadata.len() as u64 + 2);
         let fixed = [("avro.schema", schema), ("avro.codec", codec.name())];
         let given = metadata.iter().map(|(key, value)| (*key, value.as_str()));
         for (key, value) in fixed.into_iter().chain(given) {
@@ -353,17 +353,20 @@ fn long(bytes: &[u8]) -> Option<(i64, &[u8])> {
     None
 }
 
-/// A length as a zigzag varint.
-pub(super) fn put_long(out: &mut Vec<u8>, value: impl TryInto<u64>) {
-    let mut rest = value.try_into().unwrap_or(u64::MAX >> 1) << 1;
-    while rest >= 0x80 {
-        out.push((rest & 0x7f | 0x80) as u8);
+/// A length or count as a zigzag varint.
+pub(super) fn put_long(out: &mut Vec<u8>, value: u64) {
+    let mut rest = value << 1;
+    loop {
+        let low = rest.to_le_bytes()[0] & 0x7f;
         rest >>= 7;
+        if rest == 0 {
+            return out.push(low);
+        }
+        out.push(low | 0x80);
     }
-    out.push(rest as u8);
 }
 
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_long(out, bytes.len());
+    put_long(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }

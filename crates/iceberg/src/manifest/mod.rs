@@ -11,6 +11,7 @@
 mod avro_schema;
 mod container;
 mod entry;
+mod inspect;
 mod list;
 mod manifest_file;
 mod reader;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use container::Codec;
 pub use entry::{DataFile, FileContent, FileFormat, ManifestEntry, ManifestStatus};
+pub use inspect::manifest_list_to_json;
 pub use list::{
     ManifestListHeader, assign_first_row_ids, decode_manifest_list, encode_manifest_list, read_manifest_list,
 };

@@ -185,8 +185,8 @@ proptest! {
             let existing = (ManifestStatus::Existing, Some(1), Some(2), Some(3));
             prop_assert_eq!(numbers, if i % 2 == 0 { added } else { existing });
         }
-        prop_assert_eq!(listed.added_files_count, Some(files.len().div_ceil(2) as u32));
-        prop_assert_eq!(listed.existing_files_count, Some((files.len() / 2) as u32));
+        prop_assert_eq!(listed.added_files_count, u32::try_from(files.len().div_ceil(2)).ok());
+        prop_assert_eq!(listed.existing_files_count, u32::try_from(files.len() / 2).ok());
         prop_assert_eq!(listed.min_sequence_number, if files.len() > 1 { 2 } else { SEQUENCE });
         let summaries = listed.partitions.as_ref().unwrap();
         for (i, summary) in summaries.iter().enumerate() {
@@ -287,7 +287,7 @@ fn inheritance_is_javas() {
             entry(ManifestStatus::Existing, None, None),
             entry(ManifestStatus::Added, Some(3), None),
         ];
-        read.inherit(&ManifestFile { first_row_id, sequence_number, ..listed.clone() }).unwrap();
+        read.inherit(&ManifestFile { sequence_number, first_row_id, ..listed.clone() }).unwrap();
         read.entries.iter().map(|e| (e.snapshot_id, e.sequence_number, e.data_file.first_row_id)).collect::<Vec<_>>()
     };
     let snapshot = Some(SNAPSHOT);
@@ -362,7 +362,7 @@ fn a_block_cannot_unpack_to_more_than_its_limit() {
     let bomb = encoder.finish().unwrap();
     let sync = &bytes[bytes.len() - 16..];
     let mut file = bytes.clone();
-    container::put_long(&mut file, 1u32);
+    container::put_long(&mut file, 1);
     container::put_bytes(&mut file, &bomb);
     file.extend_from_slice(sync);
     let error = Manifest::decode(&file, "bomb.avro").unwrap_err();

@@ -213,9 +213,11 @@ pub(super) fn compare(a: &PrimitiveLiteral, b: &PrimitiveLiteral) -> Ordering {
         (PrimitiveLiteral::Float(a), PrimitiveLiteral::Float(b)) => a.0.total_cmp(&b.0),
         (PrimitiveLiteral::Double(a), PrimitiveLiteral::Double(b)) => a.0.total_cmp(&b.0),
         (PrimitiveLiteral::UInt128(a), PrimitiveLiteral::UInt128(b)) => {
-            let halves = |v: u128| ((v >> 64) as u64, v as u64);
-            let signed = |(high, low): (u64, u64)| (high.cast_signed(), low.cast_signed());
-            signed(halves(*a)).cmp(&signed(halves(*b)))
+            let signed = |v: u128| {
+                let (high, low) = uuid::Uuid::from_u128(v).as_u64_pair();
+                (high.cast_signed(), low.cast_signed())
+            };
+            signed(*a).cmp(&signed(*b))
         }
         _ => a.partial_cmp(b).unwrap_or(Ordering::Equal),
     }
