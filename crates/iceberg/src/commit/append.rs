@@ -282,7 +282,8 @@ async fn merged(
     writer.finish()
 }
 
-fn add_existing(writer: &mut ManifestWriter, manifest: &Manifest) -> Result<()> {
+/// Carries over the live files of a manifest of an earlier snapshot.
+pub(super) fn add_existing(writer: &mut ManifestWriter, manifest: &Manifest) -> Result<()> {
     let mut live = manifest.entries.iter().filter(|entry| entry.status != ManifestStatus::Deleted);
     live.try_for_each(|entry| writer.existing(entry))
 }

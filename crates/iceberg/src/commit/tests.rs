@@ -6,9 +6,13 @@ use lakelock_kms::{ErrorKind as KmsErrorKind, MemoryKms};
 use lakelock_storage::Storage;
 use serde_json::json;
 
+use super::append::add_existing;
+use super::snapshot::SnapshotWriter;
 use super::{AppendFiles, TableAction, TableCommit};
 use crate::encryption::{CatalogEncryption, Clock, EncodedKeyMetadata, EncryptingFileIO, EncryptionProperties, KEY_ID};
-use crate::manifest::{DataFile, FileContent, FileFormat, Manifest, ManifestStatus, read_manifest_list};
+use crate::manifest::{
+    Codec, DataFile, FileContent, FileFormat, Manifest, ManifestContent, ManifestStatus, read_manifest_list,
+};
 use crate::metadata::TableDocument;
 use crate::spec::{
     FormatVersion, Literal, MAIN_BRANCH, PartitionSpec, Schema, Snapshot, SnapshotReference, SnapshotRetention, Struct,
@@ -329,6 +333,29 @@ async fn many_files_make_several_manifests() {
     let rows: Vec<_> = manifests.iter().flat_map(|m| &m.2).map(|e| e.2).collect();
     assert_eq!(rows, (0..1200).collect::<Vec<_>>());
     assert_eq!(t.table.metadata().next_row_id(), 1200);
+}
+
+#[tokio::test]
+async fn a_merge_leaves_out_what_earlier_snapshots_deleted() {
+    let mut t = Fixture::encrypted(&[]);
+    t.append(pair(0)).await.unwrap();
+    let metadata = t.table.metadata();
+    let list = read_manifest_list(t.table.io(), metadata, metadata.current_snapshot().unwrap()).await.unwrap();
+    let mut manifest = Manifest::read(t.table.io(), metadata, &list[0]).await.unwrap();
+    manifest.entries[0].status = ManifestStatus::Deleted;
+    let snapshot = SnapshotWriter::new(&t.table, 1);
+    let spec = metadata.default_partition_spec();
+    let mut writer = snapshot.manifest_writer(ManifestContent::Data, spec, Codec::DEFAULT).unwrap();
+    add_existing(&mut writer, &manifest).unwrap();
+    let merged = writer.finish().unwrap().write(t.table.io(), format!("{LOCATION}/m.avro")).await.unwrap();
+    assert_eq!((merged.existing_files_count, merged.deleted_files_count), (Some(1), Some(0)));
+    let merged = Manifest::read(t.table.io(), metadata, &merged).await.unwrap();
+    assert_eq!((merged.entries[0].data_file.file_path.as_str(), merged.entries[0].sequence_number), ("/0", Some(1)));
+    assert_eq!(merged.entries[0].data_file.first_row_id, None, "the manifest has none before its list is written");
+
+    manifest.entries[1].sequence_number = None;
+    let mut writer = snapshot.manifest_writer(ManifestContent::Data, spec, Codec::DEFAULT).unwrap();
+    assert_eq!(add_existing(&mut writer, &manifest).unwrap_err().kind(), ErrorKind::InvalidData);
 }
 
 #[derive(Debug)]
