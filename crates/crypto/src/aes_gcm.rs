@@ -130,3 +130,47 @@ impl fmt::Debug for Cipher {
         f.debug_struct("Cipher").field("length", &self.length).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*, sample::Index};
+
+    use super::*;
+    use crate::ErrorKind;
+
+    proptest! {
+        #[test]
+        fn what_is_sealed_opens_with_the_same_key_and_aad_alone(
+            plain in vec(any::<u8>(), 0..100),
+            aad in vec(any::<u8>(), 0..20),
+            at: Index,
+        ) {
+            let key = SecretKey::generate(KeyLength::Aes256).unwrap();
+            let sealed = seal(&key, &plain, &aad).unwrap();
+            prop_assert_eq!(sealed.len(), plain.len() + OVERHEAD);
+            prop_assert_eq!(&*open(&key, &sealed, &aad).unwrap(), &plain);
+
+            let mut flipped = sealed.clone();
+            flipped[at.index(sealed.len())] ^= 1;
+            let other = SecretKey::generate(KeyLength::Aes256).unwrap();
+            let longer = [&aad[..], b"x"].concat();
+            for result in [open(&key, &flipped, &aad), open(&other, &sealed, &aad), open(&key, &sealed, &longer)] {
+                prop_assert_eq!(result.unwrap_err().kind(), ErrorKind::Authentication);
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_bytes_than_a_nonce_and_a_tag_are_refused() {
+        let key = SecretKey::generate(KeyLength::Aes128).unwrap();
+        for length in 0..OVERHEAD {
+            assert_eq!(open(&key, &vec![0; length], b"").unwrap_err().kind(), ErrorKind::InvalidData);
+        }
+    }
+
+    #[test]
+    fn the_same_value_is_never_sealed_to_the_same_bytes() {
+        let key = SecretKey::generate(KeyLength::Aes128).unwrap();
+        assert_ne!(seal(&key, b"value", b"").unwrap(), seal(&key, b"value", b"").unwrap());
+    }
+}

@@ -87,7 +87,7 @@ impl StandardKeyMetadata {
             None => write_long(&mut out, NULL),
             Some(length) => {
                 write_long(&mut out, VALUE);
-                write_long(&mut out, i64::try_from(length).unwrap_or(i64::MAX));
+                write_long(&mut out, length.min(i64::MAX.cast_unsigned()));
             }
         }
         out
@@ -129,18 +129,18 @@ impl fmt::Debug for StandardKeyMetadata {
     }
 }
 
-/// Appends an Avro `long`: zigzag, then seven bits a byte, the lowest first.
-fn write_long(out: &mut Vec<u8>, value: i64) {
-    let mut rest = (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned();
+/// Appends an Avro `long` that is not negative: doubled (zigzag), then seven bits a byte, the lowest first.
+fn write_long(out: &mut Vec<u8>, value: u64) {
+    let mut rest = value << 1;
     while rest >= 0x80 {
-        out.push((rest & 0x7f) as u8 | 0x80);
+        out.push(rest.to_le_bytes()[0] | 0x80);
         rest >>= 7;
     }
-    out.push(rest as u8);
+    out.push(rest.to_le_bytes()[0]);
 }
 
 fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    write_long(out, bytes.len() as i64);
+    write_long(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
@@ -170,18 +170,18 @@ fn read_bytes<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
 
 /// Whether the union that follows holds a value.
 fn read_union(input: &mut &[u8]) -> Result<bool> {
-    match read_long(input)? {
-        NULL => Ok(false),
-        VALUE => Ok(true),
+    match u64::try_from(read_long(input)?) {
+        Ok(NULL) => Ok(false),
+        Ok(VALUE) => Ok(true),
         _ => Err(Detail::KeyMetadata("a union index other than 0 and 1").into()),
     }
 }
 
 const VERSION: u8 = 1;
 /// The union index of `null`.
-const NULL: i64 = 0;
+const NULL: u64 = 0;
 /// The union index of the value.
-const VALUE: i64 = 1;
+const VALUE: u64 = 1;
 /// The longest Avro `long`.
 const MAX_VARINT_LENGTH: usize = 10;
 /// Far more than a key, an AAD prefix and a length take.

@@ -30,7 +30,7 @@ pub(crate) struct Unauthentic;
 /// `aws-lc-rs` wipes the expanded key when it is dropped, `ring` does not offer to.
 pub(crate) enum PreparedKey {
     AwsLc(aws::LessSafeKey),
-    Ring(ring::LessSafeKey),
+    Ring(Box<ring::LessSafeKey>),
 }
 
 impl PreparedKey {
@@ -52,7 +52,7 @@ impl PreparedKey {
 
     fn ring(algorithm: &'static ring::Algorithm, bytes: &[u8]) -> Result<Self> {
         let key = ring::UnboundKey::new(algorithm, bytes).map_err(|_| Detail::Cipher)?;
-        Ok(Self::Ring(ring::LessSafeKey::new(key)))
+        Ok(Self::Ring(Box::new(ring::LessSafeKey::new(key))))
     }
 
     fn aws_lc(algorithm: &'static aws::Algorithm, bytes: &[u8]) -> Result<Self> {
@@ -130,9 +130,131 @@ fn faster_library(length: KeyLength) -> Library {
     #[cfg(not(target_arch = "x86_64"))]
     let ring_is_faster = false;
 
-    match length {
-        KeyLength::Aes192 => Library::AwsLc,
-        KeyLength::Aes128 | KeyLength::Aes256 if ring_is_faster => Library::Ring,
-        KeyLength::Aes128 | KeyLength::Aes256 => Library::AwsLc,
+    if ring_is_faster && length != KeyLength::Aes192 { Library::Ring } else { Library::AwsLc }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The test cases of the paper that defines GCM with nonces of 96 bits, part of what was given to NIST:
+    /// key, nonce, plaintext, AAD, ciphertext, tag.
+    const VECTORS: [[&str; 6]; 9] = [
+        ["00000000000000000000000000000000", ZERO_NONCE, "", "", "", "58e2fccefa7e3061367f1d57a4e7455a"],
+        [
+            "00000000000000000000000000000000",
+            ZERO_NONCE,
+            "00000000000000000000000000000000",
+            "",
+            "0388dace60b6a392f328c2b971b2fe78",
+            "ab6e47d42cec13bdf53a67b21257bddf",
+        ],
+        [
+            "feffe9928665731c6d6a8f9467308308",
+            NONCE,
+            PLAIN,
+            AAD,
+            "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac97\
+             3d58e091",
+            "5bc94fbc3221a5db94fae95ae7121a47",
+        ],
+        [
+            "000000000000000000000000000000000000000000000000",
+            ZERO_NONCE,
+            "",
+            "",
+            "",
+            "cd33b28ac773f74ba00ed1f312572435",
+        ],
+        [
+            "000000000000000000000000000000000000000000000000",
+            ZERO_NONCE,
+            "00000000000000000000000000000000",
+            "",
+            "98e7247c07f0fe411c267e4384b0f600",
+            "2ff58d80033927ab8ef4d4587514f0fb",
+        ],
+        [
+            "feffe9928665731c6d6a8f9467308308feffe9928665731c",
+            NONCE,
+            PLAIN,
+            AAD,
+            "3980ca0b3c00e841eb06fac4872a2757859e1ceaa6efd984628593b40ca1e19c7d773d00c144c525ac619d18c84a3f4718e2448b2fe324d9\
+             ccda2710",
+            "2519498e80f1478f37ba55bd6d27618c",
+        ],
+        [
+            "0000000000000000000000000000000000000000000000000000000000000000",
+            ZERO_NONCE,
+            "",
+            "",
+            "",
+            "530f8afbc74536b9a963b4f1c4cb738b",
+        ],
+        [
+            "0000000000000000000000000000000000000000000000000000000000000000",
+            ZERO_NONCE,
+            "00000000000000000000000000000000",
+            "",
+            "cea7403d4d606b6e074ec5d3baf39d18",
+            "d0d1c8a799996bf0265b98b5d48ab919",
+        ],
+        [
+            "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308",
+            NONCE,
+            PLAIN,
+            AAD,
+            "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0a\
+             bcc9f662",
+            "76fc6ece0f4e1768cddf8853bb2d551b",
+        ],
+    ];
+    const ZERO_NONCE: &str = "000000000000000000000000";
+    const NONCE: &str = "cafebabefacedbaddecaf888";
+    const PLAIN: &str = "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5\
+                         aa0de657ba637b39";
+    const AAD: &str = "feedfacedeadbeeffeedfacedeadbeefabaddad2";
+
+    fn libraries(key: &SecretKey) -> Vec<PreparedKey> {
+        // AES-192 is never asked of ring.
+        [Library::AwsLc, Library::Ring].map(|library| PreparedKey::with_library(library, key).unwrap()).into()
+    }
+
+    #[test]
+    fn both_libraries_give_the_published_results() {
+        for vector in VECTORS {
+            let [key, nonce, plain, aad, ciphertext, tag] = vector.map(|field| hex::decode(field).unwrap());
+            let (nonce, tag) = (nonce.try_into().unwrap(), tag.try_into().unwrap());
+            for prepared in libraries(&SecretKey::new(&key).unwrap()) {
+                let mut text = plain.clone();
+                assert_eq!(prepared.seal(nonce, &aad, &mut text).unwrap(), tag);
+                assert_eq!(text, ciphertext);
+                // Where it lies, and moved to the front.
+                for start in [0, 1, 12, 300] {
+                    let mut memory = [&vec![9; start][..], &ciphertext].concat();
+                    prepared.open(nonce, &aad, tag, &mut memory, start).unwrap();
+                    assert_eq!(memory[..plain.len()], plain);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_change_is_noticed_by_both_libraries() {
+        for vector in [VECTORS[2], VECTORS[5], VECTORS[8]] {
+            let [key, nonce, _, aad, ciphertext, tag] = vector.map(|field| hex::decode(field).unwrap());
+            let parts = [key, nonce, aad, ciphertext, tag];
+            for (part, bytes) in parts.iter().enumerate() {
+                for at in 0..bytes.len() {
+                    let mut changed = parts.clone();
+                    changed[part][at] ^= 0x80;
+                    let [key, nonce, aad, mut text, tag] = changed;
+                    for prepared in libraries(&SecretKey::new(&key).unwrap()) {
+                        let (nonce, tag) = (nonce[..].try_into().unwrap(), tag[..].try_into().unwrap());
+                        assert!(prepared.open(nonce, &aad, tag, &mut text, 0).is_err(), "byte {at} of part {part}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -147,11 +147,8 @@ impl Staged {
             if self.fsync {
                 self.file.sync_all()?;
             }
-            if create {
-                fs::hard_link(&self.path, &self.target)?
-            } else {
-                fs::rename(&self.path, &self.target)?
-            }
+            let give_name = if create { fs::hard_link } else { fs::rename };
+            give_name(&self.path, &self.target)?;
             if self.fsync { self.target.parent().map_or(Ok(()), sync_folder) } else { Ok(()) }
         };
         publish().map_err(|error| failed(&self.target, error))?;

@@ -88,8 +88,9 @@ impl EncryptedReader {
         let blocks = layout.blocks_of(range.clone());
         let start = layout.plain_range(blocks.clone()).start;
         let plain = self.read_blocks(blocks).await?;
-        // The range lies in these blocks, which are in memory.
-        Ok(plain.slice((range.start - start) as usize..(range.end - start) as usize))
+        // What lies in these blocks lies in memory.
+        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
+        Ok(plain.slice(at(range.start)..at(range.end)))
     }
 
     /// All of the plaintext.
@@ -123,7 +124,7 @@ impl EncryptedReader {
     fn decrypt(&self, blocks: Range<u64>, stored: Bytes) -> Result<Bytes> {
         let Inner { location, decryptor, .. } = &*self.inner;
         let failed = |error| Error::from_crypto(error, location, "decrypt");
-        let header = if blocks.start == 0 { HEADER_LENGTH as usize } else { 0 };
+        let header = if blocks.start == 0 { HEADER_LENGTH } else { 0 };
         if header > 0 {
             ags1::check_header(&stored).map_err(failed)?;
         }
@@ -147,4 +148,4 @@ impl fmt::Debug for EncryptedReader {
 }
 
 /// What is decrypted on the thread that asks: two blocks take about as long as a change of threads is worth.
-const INLINE_LENGTH: usize = 2 * ags1::CIPHER_BLOCK_LENGTH as usize + HEADER_LENGTH as usize;
+const INLINE_LENGTH: usize = 2 * ags1::CIPHER_BLOCK_LENGTH as usize + HEADER_LENGTH;

@@ -53,9 +53,8 @@ impl Decryptor {
         if found < expected {
             return Err(Detail::StreamCut { found, expected }.into());
         }
-        // It fits: it is no more than the length of a vector.
-        stored.truncate(expected as usize);
-        let length = self.compact(0, &mut stored, HEADER_LENGTH as usize, threads)?;
+        stored.truncate(usize::try_from(expected).unwrap_or(usize::MAX));
+        let length = self.compact(0, &mut stored, HEADER_LENGTH, threads)?;
         stored.truncate(length);
         Ok(stored)
     }
@@ -70,8 +69,8 @@ impl Decryptor {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) unless `stored` has the length of some blocks from `first_block`
     /// on, and as for [`decrypt`](Self::decrypt). `stored` is of no use after an error.
     pub fn decrypt_blocks<'a>(&self, first_block: u64, stored: &'a mut [u8], threads: usize) -> Result<&'a mut [u8]> {
-        self.check_blocks(first_block, stored.len())?;
-        let length = self.compact(first_block, stored, 0, threads)?;
+        let first = self.check_blocks(first_block, stored.len())?;
+        let length = self.compact(first, stored, 0, threads)?;
         Ok(&mut stored[..length])
     }
 
@@ -98,12 +97,11 @@ impl Decryptor {
     ///
     /// Several threads each take a run of consecutive blocks and decrypt it to where it belongs. A run starts a bit earlier in
     /// the plaintext than it does as stored, in the last block of the run before: that block is taken out beforehand.
-    fn compact(&self, first_block: u64, memory: &mut [u8], lead: usize, threads: usize) -> Result<usize> {
+    fn compact(&self, first: u32, memory: &mut [u8], lead: usize, threads: usize) -> Result<usize> {
         let block_length = self.layout.block_length() as usize;
         let stored_block = self.layout.stored_block_length();
         let count = (memory.len() - lead).div_ceil(stored_block);
         let plain_length = memory.len() - lead - count * OVERHEAD;
-        let first = first_block as u32;
 
         // The gaps before the last run must be shorter than a block, or a run would reach beyond the block that was taken out.
         let fits = lead + count * OVERHEAD < block_length;
@@ -115,6 +113,7 @@ impl Decryptor {
 
         let mut runs = Vec::with_capacity(threads);
         let mut rest = memory;
+        let mut first = first;
         for index in 0..threads {
             let start = count * index / threads;
             let end = count * (index + 1) / threads;
@@ -129,7 +128,8 @@ impl Decryptor {
                 rest = after;
                 (memory, Some(borrowed))
             };
-            runs.push(Run { first: first + start as u32, memory, lead, borrowed });
+            runs.push(Run { first, memory, lead, borrowed });
+            first += count_of(end - start);
         }
         parallel::for_each(runs.into_iter(), threads, || |_, run: Run<'_>| run.decrypt(self))?;
         Ok(plain_length)
@@ -205,7 +205,7 @@ impl Run<'_> {
         if let Some(mut block) = borrowed {
             let (nonce, tag) = nonce_and_tag(&block);
             let text = &mut block[NONCE_LENGTH..NONCE_LENGTH + block_length];
-            decryptor.open(first + here as u32, &mut aad, nonce, tag, text, 0)?;
+            decryptor.open(first + count_of(here), &mut aad, nonce, tag, text, 0)?;
             memory[here * block_length..].copy_from_slice(text);
         }
         Ok(())
@@ -215,6 +215,11 @@ impl Run<'_> {
 /// The nonce and the tag of a block, which has room for both.
 fn nonce_and_tag(block: &[u8]) -> (Nonce, Tag) {
     (block.first_chunk().copied().unwrap_or_default(), block.last_chunk().copied().unwrap_or_default())
+}
+
+/// A number of blocks as the AAD counts them. No stream has more.
+fn count_of(blocks: usize) -> u32 {
+    u32::try_from(blocks).unwrap_or(u32::MAX)
 }
 
 /// A run of fewer blocks is not worth a thread, as one of them is copied.

@@ -12,14 +12,14 @@ pub const MAGIC: [u8; 4] = *b"AGS1";
 /// The plaintext in each block but the last, in bytes.
 pub const PLAIN_BLOCK_LENGTH: u32 = 1024 * 1024;
 /// Each block but the last as it is stored, in bytes.
-pub const CIPHER_BLOCK_LENGTH: u32 = PLAIN_BLOCK_LENGTH + OVERHEAD as u32;
+pub const CIPHER_BLOCK_LENGTH: u32 = PLAIN_BLOCK_LENGTH + 28;
 /// The magic and the block length, in bytes.
-pub const HEADER_LENGTH: u64 = 8;
+pub const HEADER_LENGTH: usize = MAGIC.len() + size_of::<u32>();
 /// The empty stream: a header, a nonce and a tag, in bytes.
-pub const MIN_STREAM_LENGTH: u64 = HEADER_LENGTH + OVERHEAD as u64;
+pub const MIN_STREAM_LENGTH: usize = HEADER_LENGTH + OVERHEAD;
 
 /// Java counts the blocks of a stream with an `int`.
-pub(super) const MAX_BLOCKS: u64 = i32::MAX as u64;
+pub(super) const MAX_BLOCKS: u64 = 0x7fff_ffff;
 
 /// Checks the first bytes of a stream: the magic and a block length of 1 MiB.
 ///
@@ -48,8 +48,8 @@ pub(super) fn check_header_for(stream: &[u8], block_length: u32) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn header(block_length: u32) -> [u8; HEADER_LENGTH as usize] {
-    let mut header = [0; HEADER_LENGTH as usize];
+pub(super) fn header(block_length: u32) -> [u8; HEADER_LENGTH] {
+    let mut header = [0; HEADER_LENGTH];
     header[..4].copy_from_slice(&MAGIC);
     header[4..].copy_from_slice(&block_length.to_le_bytes());
     header
@@ -84,10 +84,10 @@ impl Layout {
     }
 
     pub(super) fn from_stored_length_for(length: u64, block_length: u32) -> Result<Self> {
-        if length < MIN_STREAM_LENGTH {
+        if length < MIN_STREAM_LENGTH as u64 {
             return Err(Detail::StreamTooShort { length }.into());
         }
-        let blocks = length - HEADER_LENGTH;
+        let blocks = length - HEADER_LENGTH as u64;
         let stored_block = u64::from(block_length) + OVERHEAD as u64;
         let full = blocks / stored_block;
         let plain_of_last = match blocks % stored_block {
@@ -118,7 +118,7 @@ impl Layout {
     /// The length of the stream, header included.
     #[must_use]
     pub fn stored_length(&self) -> u64 {
-        HEADER_LENGTH + self.plain_length + self.block_count() * OVERHEAD as u64
+        HEADER_LENGTH as u64 + self.plain_length + self.block_count() * OVERHEAD as u64
     }
 
     /// How many blocks there are: at least one.
@@ -144,7 +144,7 @@ impl Layout {
         let stored_block = u64::from(self.block_length) + OVERHEAD as u64;
         let at = |block: u64| match block {
             block if block >= self.block_count() => self.stored_length(),
-            block => HEADER_LENGTH + block * stored_block,
+            block => HEADER_LENGTH as u64 + block * stored_block,
         };
         at(blocks.start)..at(blocks.end)
     }

@@ -9,10 +9,12 @@ use crate::Place;
 
 const BLOCK: usize = PLAIN_BLOCK_LENGTH as usize;
 const STORED_BLOCK: usize = CIPHER_BLOCK_LENGTH as usize;
-const HEADER: usize = HEADER_LENGTH as usize;
+const HEADER: usize = HEADER_LENGTH;
+
+type Damage = Box<dyn Fn(&mut Vec<u8>)>;
 
 fn text(length: usize) -> Vec<u8> {
-    (0..length).map(|index| (index % 251) as u8).collect()
+    (0..251).cycle().take(length).collect()
 }
 
 fn key() -> StandardKeyMetadata {
@@ -110,7 +112,6 @@ async fn a_range_is_read_without_the_blocks_around_it() {
 async fn a_damaged_file_is_an_error_that_names_it() {
     let block = HEADER..HEADER + STORED_BLOCK;
     let whole = HEADER + 2 * STORED_BLOCK + 28 + 7;
-    type Damage = Box<dyn Fn(&mut Vec<u8>)>;
     let flip = |at: usize| Box::new(move |stored: &mut Vec<u8>| stored[at] ^= 1) as Damage;
     let cut = |length: usize| Box::new(move |stored: &mut Vec<u8>| stored.truncate(length)) as Damage;
     let cases = [
@@ -204,7 +205,7 @@ async fn a_length_is_needed_and_must_be_possible() {
         assert_eq!((error.kind(), error.location()), (ErrorKind::InvalidData, file.as_str()));
     }
     // A forged length takes no memory.
-    let forged = without.with_file_length(HEADER_LENGTH + (1 << 30) * u64::from(CIPHER_BLOCK_LENGTH));
+    let forged = without.with_file_length(HEADER_LENGTH as u64 + (1 << 30) * u64::from(CIPHER_BLOCK_LENGTH));
     let reader = EncryptedReader::open(&place.storage, &file, &forged).unwrap();
     assert_eq!(reader.read_all().await.unwrap_err().kind(), ErrorKind::InvalidData);
     assert_eq!(reader.read_range(1 << 40..1 << 45).await.unwrap_err().kind(), ErrorKind::InvalidData);
