@@ -88,7 +88,8 @@ impl EncryptingWriter {
     ///
     /// # Errors
     ///
-    /// Whatever the store answers; [`ErrorKind::InvalidInput`] after an earlier failure.
+    /// [`ErrorKind::AlreadyExists`] if there is a file, [`ErrorKind::InvalidInput`] after an earlier failure, and whatever the store
+    /// answers.
     pub async fn write(&mut self, mut plain: &[u8]) -> Result<()> {
         self.check()?;
         self.broken = true;
@@ -103,7 +104,7 @@ impl EncryptingWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`write`](Self::write), and [`ErrorKind::AlreadyExists`] if there is a file and this one fits in one chunk.
+    /// Those of [`write`](Self::write).
     pub async fn close(self) -> Result<Written> {
         self.check()?;
         let Self { encryptor, upload, .. } = self;
@@ -147,6 +148,10 @@ impl Upload {
         let started = match &mut self.started {
             Some(started) => started,
             none => {
+                // Uploads of several parts replace what is there, so this is looked at before.
+                if self.storage.exists(&self.location).await? {
+                    return Err(Error::new(ErrorKind::AlreadyExists, &self.location, "there is a file already"));
+                }
                 let (store, path) = self.storage.resolve(&self.location)?;
                 let upload = store.put_multipart(&path).await;
                 none.insert(upload.map_err(|error| Error::from_store(error, &self.location, "write"))?)

@@ -95,43 +95,40 @@ impl Decryptor {
 
     /// Decrypts the blocks that follow `lead` bytes in `memory`, and leaves the plaintext at the beginning of it.
     ///
-    /// Several threads each take a run of consecutive blocks and decrypt it to where it belongs. A run starts a bit earlier in
-    /// the plaintext than it does as stored, in the last block of the run before: that block is taken out beforehand.
+    /// Several threads each take a run of consecutive blocks. The plaintext of a run begins a bit before its first block does, where
+    /// the run before still has ciphertext: so that one block stays where it is until all are done, and what the next one
+    /// overwrites of it is kept aside.
     fn compact(&self, first: u32, memory: &mut [u8], lead: usize, threads: usize) -> Result<usize> {
         let block_length = self.layout.block_length() as usize;
         let stored_block = self.layout.stored_block_length();
         let count = (memory.len() - lead).div_ceil(stored_block);
         let plain_length = memory.len() - lead - count * OVERHEAD;
 
-        // The gaps before the last run must be shorter than a block, or a run would reach beyond the block that was taken out.
-        let fits = lead + count * OVERHEAD < block_length;
-        let threads = if fits { threads.min(count / MIN_BLOCKS_OF_RUN) } else { 1 };
-        if threads <= 1 {
-            Run { first, memory, lead, borrowed: None }.decrypt(self)?;
-            return Ok(plain_length);
-        }
+        // What a run keeps aside must be a part of its first block.
+        let fits = lead + count * OVERHEAD + NONCE_LENGTH < block_length;
+        let threads = if fits { threads.min(count / MIN_BLOCKS_OF_RUN).max(1) } else { 1 };
+        let start_of = |run: usize| count * run / threads;
 
         let mut runs = Vec::with_capacity(threads);
-        let mut rest = memory;
-        let mut first = first;
+        let mut rest = &mut *memory;
         for index in 0..threads {
-            let start = count * index / threads;
-            let end = count * (index + 1) / threads;
-            // Where the first block of this run begins, relative to where its plaintext will.
-            let lead = lead + start * OVERHEAD;
-            let (memory, borrowed) = if index + 1 == threads {
-                (std::mem::take(&mut rest), None)
-            } else {
-                let last = lead + (end - start - 1) * stored_block;
-                let borrowed = rest[last..][..stored_block].to_vec();
-                let (memory, after) = std::mem::take(&mut rest).split_at_mut((end - start) * block_length);
-                rest = after;
-                (memory, Some(borrowed))
-            };
-            runs.push(Run { first, memory, lead, borrowed });
-            first += count_of(end - start);
+            let (start, end) = (start_of(index), start_of(index + 1));
+            let (lead, gap) = if index == 0 { (lead, 0) } else { (0, lead + start * OVERHEAD) };
+            let stored = rest.len().min(lead + (end - start) * stored_block);
+            let (memory, after) = rest.split_at_mut(stored);
+            rest = after;
+            runs.push(Run { first: first + count_of(start), memory, lead, gap, aside: Vec::new() });
         }
-        parallel::for_each(runs.into_iter(), threads, || |_, run: Run<'_>| run.decrypt(self))?;
+        parallel::for_each(runs.iter_mut(), threads, || |_, run: &mut Run<'_>| run.decrypt(self))?;
+
+        let asides: Vec<_> = runs.into_iter().map(|run| run.aside).collect();
+        for (index, aside) in asides.iter().enumerate().skip(1) {
+            let target = start_of(index) * block_length;
+            let start = lead + start_of(index) * stored_block + NONCE_LENGTH;
+            let here = block_length - aside.len();
+            memory.copy_within(start..start + here, target);
+            memory[target + here..target + block_length].copy_from_slice(aside);
+        }
         Ok(plain_length)
     }
 
@@ -172,41 +169,36 @@ impl fmt::Debug for Decryptor {
     }
 }
 
-/// Consecutive blocks and the memory that their plaintext will begin.
+/// Consecutive blocks in their memory.
 struct Run<'a> {
     /// The index of the first block.
     first: u32,
     memory: &'a mut [u8],
     /// How far from the beginning of `memory` the first block begins.
     lead: usize,
-    /// The last block, if part of it lies beyond `memory`.
-    borrowed: Option<Vec<u8>>,
+    /// How far before `memory` the plaintext belongs. If it does, the first block stays where it is.
+    gap: usize,
+    /// The end of the first block, where the second one is now.
+    aside: Vec<u8>,
 }
 
 impl Run<'_> {
-    fn decrypt(self, decryptor: &Decryptor) -> Result<()> {
-        let Self { first, memory, lead, borrowed } = self;
+    fn decrypt(&mut self, decryptor: &Decryptor) -> Result<()> {
         let block_length = decryptor.layout.block_length() as usize;
         let stored_block = decryptor.layout.stored_block_length();
         let mut aad = decryptor.aad.clone();
-
-        let here = match borrowed {
-            Some(_) => memory.len() / block_length - 1,
-            None => (memory.len() - lead).div_ceil(stored_block),
-        };
-        for (index, position) in (first..).zip(0..here) {
-            let target = position * block_length;
-            let start = lead + position * stored_block;
-            let end = memory.len().min(start + stored_block);
-            let (nonce, tag) = nonce_and_tag(&memory[start..end]);
-            let text = &mut memory[target..end - TAG_LENGTH];
+        let count = (self.memory.len() - self.lead).div_ceil(stored_block);
+        for (index, position) in (self.first..).zip(0..count) {
+            let start = self.lead + position * stored_block;
+            let end = self.memory.len().min(start + stored_block);
+            let stays = self.gap > 0 && position == 0;
+            let target = if stays { start + NONCE_LENGTH } else { position * block_length - self.gap };
+            let (nonce, tag) = nonce_and_tag(&self.memory[start..end]);
+            let text = &mut self.memory[target..end - TAG_LENGTH];
             decryptor.open(index, &mut aad, nonce, tag, text, start + NONCE_LENGTH - target)?;
-        }
-        if let Some(mut block) = borrowed {
-            let (nonce, tag) = nonce_and_tag(&block);
-            let text = &mut block[NONCE_LENGTH..NONCE_LENGTH + block_length];
-            decryptor.open(first + count_of(here), &mut aad, nonce, tag, text, 0)?;
-            memory[here * block_length..].copy_from_slice(text);
+            if stays {
+                self.aside = text[block_length - self.gap - NONCE_LENGTH..].to_vec();
+            }
         }
         Ok(())
     }
@@ -222,5 +214,5 @@ fn count_of(blocks: usize) -> u32 {
     u32::try_from(blocks).unwrap_or(u32::MAX)
 }
 
-/// A run of fewer blocks is not worth a thread, as one of them is copied.
+/// A run of fewer blocks is not worth a thread, as one of them is moved twice.
 const MIN_BLOCKS_OF_RUN: usize = 2;

@@ -71,13 +71,29 @@ impl BlockEncryptor {
     /// A whole stream, each block copied to its place just before it is encrypted there.
     pub(super) fn encrypt(&self, plain: &[u8], threads: usize) -> Result<Vec<u8>> {
         let layout = Layout::from_plain_length_for(plain.len() as u64, self.block_length)?;
+        let length = usize::try_from(layout.stored_length()).map_err(|_| self.too_long(layout.block_count()))?;
         let header = layout::header(self.block_length);
-        let mut stream =
-            vec![0; usize::try_from(layout.stored_length()).map_err(|_| self.too_long(layout.block_count()))?];
+        // The empty stream has one block and no plaintext to go with it.
+        let empty = plain.is_empty().then_some(&[][..]);
+        let pieces = plain.chunks(self.block_length as usize).chain(empty);
+
+        if threads <= 1 {
+            let mut aad = self.aad.clone();
+            let mut stream = Vec::with_capacity(length);
+            stream.extend_from_slice(&header);
+            for (index, plain) in (0..).zip(pieces) {
+                let start = stream.len();
+                stream.extend_from_slice(&[0; NONCE_LENGTH]);
+                stream.extend_from_slice(plain);
+                stream.extend_from_slice(&[0; TAG_LENGTH]);
+                self.encrypt_block(&mut stream[start..], aad.of(index))?;
+            }
+            return Ok(stream);
+        }
+
+        let mut stream = vec![0; length];
         let (start, blocks) = stream.split_at_mut(header.len());
         start.copy_from_slice(&header);
-        // The empty stream has one block and no plaintext to go with it.
-        let pieces = plain.chunks(self.block_length as usize).chain([&[][..]]);
         parallel::for_each(blocks.chunks_mut(self.stored_block_length()).zip(pieces), threads, || {
             let mut aad = self.aad.clone();
             move |index, (block, plain): (&mut [u8], &[u8])| {

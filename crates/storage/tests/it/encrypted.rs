@@ -78,6 +78,10 @@ async fn a_new_file_does_not_replace_another() {
         let mut writer = EncryptingWriter::create(&place.storage, &file, &key()).unwrap();
         writer.write(b"third").await.unwrap();
         assert_eq!(writer.close().await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        let mut writer = EncryptingWriter::create(&place.storage, &file, &key()).unwrap();
+        assert_eq!(writer.write(&text(9 * BLOCK)).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(writer.write(b"more").await.unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(writer.close().await.unwrap_err().kind(), ErrorKind::InvalidInput);
         let reader = EncryptedReader::open(&place.storage, &file, &first).unwrap();
         assert_eq!(reader.read_all().await.unwrap(), "first");
     }
