@@ -1,0 +1,125 @@
+//! Catalogs in DataFusion: `catalog.namespace.table`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
+use datafusion::error::Result;
+use lakelock_catalog::{Catalog, ErrorKind};
+use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
+
+use crate::error::external;
+use crate::footer_cache::FooterCache;
+use crate::provider::LakelockTableProvider;
+
+/// A catalog's namespaces as schemas; a nested namespace is one schema, its levels joined with dots.
+///
+/// Tables are loaded anew for each query, which sees one snapshot of each. The lists of names that `information_schema`
+/// and `show tables` show are those of the last [`refresh`](Self::refresh); [`crate::sql`] refreshes before such a
+/// statement.
+pub struct LakelockCatalogProvider {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    catalog: Arc<dyn Catalog>,
+    footers: Arc<FooterCache>,
+    /// Tables by schema.
+    names: RwLock<BTreeMap<String, Vec<String>>>,
+}
+
+impl LakelockCatalogProvider {
+    /// A provider of the catalog, with the names it has now.
+    ///
+    /// # Errors
+    /// When the catalog cannot be listed.
+    pub async fn try_new(catalog: Arc<dyn Catalog>) -> lakelock_catalog::Result<Self> {
+        let shared = Shared { catalog, footers: Arc::default(), names: RwLock::default() };
+        let provider = Self { shared: Arc::new(shared) };
+        provider.refresh().await?;
+        Ok(provider)
+    }
+
+    /// Lists namespaces and tables anew.
+    ///
+    /// # Errors
+    /// When the catalog cannot be listed; the old names stay.
+    pub async fn refresh(&self) -> lakelock_catalog::Result<()> {
+        let catalog = &self.shared.catalog;
+        let mut names = BTreeMap::new();
+        let mut namespaces = catalog.list_namespaces(None).await?;
+        while let Some(namespace) = namespaces.pop() {
+            namespaces.extend(catalog.list_namespaces(Some(&namespace)).await?);
+            let tables = catalog.list_tables(&namespace).await?;
+            names.insert(schema_name(&namespace), tables.into_iter().map(|table| table.name).collect());
+        }
+        *self.shared.names.write().unwrap_or_else(PoisonError::into_inner) = names;
+        Ok(())
+    }
+
+    /// The catalog.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<dyn Catalog> {
+        &self.shared.catalog
+    }
+}
+
+impl CatalogProvider for LakelockCatalogProvider {
+    fn schema_names(&self) -> Vec<String> {
+        self.shared.names.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        // Whether it exists shows when a table is asked for: this must not wait for the catalog.
+        let namespace = NamespaceIdent::from_vec(name.split('.').map(str::to_owned).collect()).ok()?;
+        Some(Arc::new(LakelockSchemaProvider { shared: Arc::clone(&self.shared), namespace }))
+    }
+}
+
+impl fmt::Debug for LakelockCatalogProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LakelockCatalogProvider").field("catalog", &self.shared.catalog.name()).finish_non_exhaustive()
+    }
+}
+
+/// The tables of a namespace.
+pub struct LakelockSchemaProvider {
+    shared: Arc<Shared>,
+    namespace: NamespaceIdent,
+}
+
+#[async_trait]
+impl SchemaProvider for LakelockSchemaProvider {
+    fn table_names(&self) -> Vec<String> {
+        let names = self.shared.names.read().unwrap_or_else(PoisonError::into_inner);
+        names.get(&schema_name(&self.namespace)).cloned().unwrap_or_default()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let identifier = TableIdent::new(self.namespace.clone(), name.to_owned());
+        let table = match self.shared.catalog.load_table(&identifier).await {
+            Ok(table) => table,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(external(e)),
+        };
+        let provider = LakelockTableProvider::try_new(table).map_err(external)?;
+        let provider = provider.with_footer_cache(Arc::clone(&self.shared.footers));
+        Ok(Some(Arc::new(provider.with_catalog(Arc::clone(&self.shared.catalog)))))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.table_names().iter().any(|table| table == name)
+    }
+}
+
+impl fmt::Debug for LakelockSchemaProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LakelockSchemaProvider").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}
+
+fn schema_name(namespace: &NamespaceIdent) -> String {
+    namespace.as_ref().join(".")
+}

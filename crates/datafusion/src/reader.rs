@@ -1,0 +1,170 @@
+//! Opens the data files of a scan, each with its own key.
+//!
+//! Keys travel from the plan to the reader inside [`FileScanTask`]s attached to DataFusion's files, whose `Debug` and
+//! displays do not print them.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::{ParquetFileMetrics, ParquetFileReaderFactory};
+use datafusion::error::Result;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
+use lakelock_crypto::{KeyLength, StandardKeyMetadata};
+use lakelock_iceberg::scan::FileScanTask;
+use lakelock_iceberg::{Error, ErrorKind};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::arrow::{PARQUET_FIELD_ID_META_KEY, parquet_to_arrow_schema};
+use parquet::encryption::decrypt::FileDecryptionProperties;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::schema::types::Type;
+
+use crate::footer_cache::FooterCache;
+
+/// What the reader needs to know of a file, attached to DataFusion's own description of it.
+#[derive(Clone)]
+pub(crate) struct FileToRead {
+    pub(crate) task: Arc<FileScanTask>,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+}
+
+impl fmt::Debug for FileToRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileToRead").field("location", &self.task.location()).finish_non_exhaustive()
+    }
+}
+
+/// Makes the readers of a scan.
+#[derive(Debug)]
+pub(crate) struct KeyedReaderFactory {
+    footers: Arc<FooterCache>,
+}
+
+impl KeyedReaderFactory {
+    pub(crate) fn new(footers: Arc<FooterCache>) -> Self {
+        Self { footers }
+    }
+}
+
+impl ParquetFileReaderFactory for KeyedReaderFactory {
+    fn create_reader(
+        &self,
+        partition_index: usize,
+        file: PartitionedFile,
+        metadata_size_hint: Option<usize>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<Box<dyn AsyncFileReader + Send>> {
+        let Some(to_read) = file.extension::<FileToRead>().cloned() else {
+            let message = format!("file {} is not part of a table scan", file.path());
+            return Err(crate::error::external(Error::new(ErrorKind::Internal, message)));
+        };
+        let metrics = ParquetFileMetrics::new(partition_index, file.path().as_ref(), metrics);
+        Ok(Box::new(KeyedReader { file: to_read, metadata_size_hint, metrics, footers: Arc::clone(&self.footers) }))
+    }
+}
+
+struct KeyedReader {
+    file: FileToRead,
+    metadata_size_hint: Option<usize>,
+    metrics: ParquetFileMetrics,
+    footers: Arc<FooterCache>,
+}
+
+impl KeyedReader {
+    async fn metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
+        let task = Arc::clone(&self.file.task);
+        if let Some(footer) = self.footers.get(&task) {
+            return Ok(footer);
+        }
+        let size = task.data_file().file_size_in_bytes;
+        let hint = self.metadata_size_hint;
+        let metadata = ParquetMetaDataReader::new()
+            .with_decryption_properties(decryption(&task)?)
+            .with_page_index_policy(page_index)
+            .with_prefetch_hint(hint)
+            .load_and_finish(&mut *self, size)
+            .await?;
+        check(&task, &metadata)?;
+        let metadata = Arc::new(metadata);
+        self.footers.insert(&task, &metadata);
+        Ok(metadata)
+    }
+}
+
+impl AsyncFileReader for KeyedReader {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
+        self.metrics.bytes_scanned.add(length(&range));
+        let FileToRead { store, path, .. } = &self.file;
+        store.get_range(path, range).map_err(|e| ParquetError::External(Box::new(e))).boxed()
+    }
+
+    fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        self.metrics.bytes_scanned.add(ranges.iter().map(length).sum());
+        let FileToRead { store, path, .. } = &self.file;
+        async move { store.get_ranges(path, &ranges).await.map_err(|e| ParquetError::External(Box::new(e))) }.boxed()
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        options: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
+        let page_index = options.map_or(PageIndexPolicy::Skip, ArrowReaderOptions::column_index_policy);
+        self.metadata(page_index).boxed()
+    }
+}
+
+fn length(range: &Range<u64>) -> usize {
+    usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX)
+}
+
+fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
+    let message = format!("data file {} {what}", task.location());
+    ParquetError::External(Box::new(Error::new(ErrorKind::Unsupported, message)))
+}
+
+fn decryption(task: &FileScanTask) -> ParquetResult<Option<Arc<FileDecryptionProperties>>> {
+    let Some(key) = task.key() else { return Ok(None) };
+    if key.encryption_key().length() == KeyLength::Aes192 {
+        return Err(unsupported(
+            task,
+            "is encrypted with a 192-bit key; reading such Parquet files is not supported yet",
+        ));
+    }
+    properties(key).map(Some)
+}
+
+fn properties(key: &StandardKeyMetadata) -> ParquetResult<Arc<FileDecryptionProperties>> {
+    FileDecryptionProperties::builder(key.encryption_key().expose_secret().to_vec())
+        .with_aad_prefix(key.aad_prefix().to_vec())
+        .build()
+}
+
+/// Refuses what the columns could not be told apart in: a file without field ids.
+///
+/// The Arrow schema that some writers embed takes precedence over Parquet's own, so it must have them as well.
+fn check(task: &FileScanTask, metadata: &ParquetMetaData) -> ParquetResult<()> {
+    let file = metadata.file_metadata();
+    let parquet = file.schema_descr().root_schema().get_fields();
+    let arrow = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
+    let id = |field: &Type| field.get_basic_info().has_id().then(|| field.get_basic_info().id().to_string());
+    if let Some(nameless) = parquet.iter().find(|field| id(field).is_none()) {
+        let what = format!("has no field id for column {}; name mapping is not supported yet", nameless.name());
+        return Err(unsupported(task, &what));
+    }
+    for (field, embedded) in parquet.iter().zip(arrow.fields()) {
+        if embedded.metadata().get(PARQUET_FIELD_ID_META_KEY) != id(field).as_ref() {
+            let what = format!("embeds an Arrow schema with another field id for column {}", field.name());
+            return Err(unsupported(task, &what));
+        }
+    }
+    Ok(())
+}

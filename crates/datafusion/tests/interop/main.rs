@@ -1,0 +1,14 @@
+//! Lakelock against Iceberg's Java implementation, and SQL over what either wrote.
+//!
+//! One binary for all of it, as one with DataFusion in it is large. The Java judge needs a JDK and Maven; see
+//! `interop/java/run.sh`.
+
+#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod java_tables;
+mod judge;
+mod metadata_columns;
+mod rows;
+mod secrets;
+mod tables;
+mod tampering;
