@@ -272,6 +272,17 @@ async fn what_does_not_fit_the_table_is_refused_before_a_file_is_written() {
         assert!(fixture.files().await.is_empty(), "{what}");
     }
 
+    // Such a table cannot be made here, but Java makes it by a property update.
+    let plain = Fixture::with_version(FormatVersion::V2, &[]);
+    let mut json: serde_json::Value = serde_json::from_slice(&plain.table.document().to_json()).unwrap();
+    json["properties"][KEY_ID] = json!("key");
+    let document = TableDocument::read(json.to_string().as_bytes(), "v2").unwrap();
+    let encryption = CatalogEncryption::new(Some(plain.kms.clone()));
+    let encrypted = table(document, plain.table.io().storage().clone(), &encryption);
+    let error = AppendFiles::new([good()]).prepare(&encrypted).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(plain.files().await.is_empty());
+
     let with_kms = Fixture::encrypted(&[]);
     let document = TableDocument::clone(with_kms.table.document());
     let no_kms = table(document, with_kms.table.io().storage().clone(), &CatalogEncryption::new(None));

@@ -45,18 +45,18 @@ pub fn manifest_list_to_json(manifests: &[ManifestFile], partition_type: impl Fn
     let manifests = manifests.iter().map(|manifest| {
         let types = partition_type(manifest.partition_spec_id);
         let summaries = manifest.partitions.as_ref().map(|summaries| {
-            let summary = |(i, s): (usize, &FieldSummary)| {
+            let show = |(i, s): (usize, &FieldSummary)| {
                 let field = types.as_ref().and_then(|t| t.fields().get(i));
-                let type_ = field.and_then(|f| primitive(&f.field_type));
+                let of_type = field.and_then(|f| primitive(&f.field_type));
                 json!({
                     "field": field.map(|f| &f.name),
                     "contains_null": s.contains_null,
                     "contains_nan": s.contains_nan,
-                    "lower_bound": s.lower_bound.as_ref().map(|bytes| bound(bytes, type_)),
-                    "upper_bound": s.upper_bound.as_ref().map(|bytes| bound(bytes, type_)),
+                    "lower_bound": s.lower_bound.as_ref().map(|bytes| bound(bytes, of_type)),
+                    "upper_bound": s.upper_bound.as_ref().map(|bytes| bound(bytes, of_type)),
                 })
             };
-            summaries.iter().enumerate().map(summary).collect::<Vec<_>>()
+            summaries.iter().enumerate().map(show).collect::<Vec<_>>()
         });
         json!({
             "manifest_path": manifest.manifest_path,

@@ -14,7 +14,7 @@ struct Judge {
 }
 
 /// Runs a command of the judge and returns what it prints; panics with its errors if it fails.
-pub fn run(command: &[&str]) -> String {
+pub(crate) fn run(command: &[&str]) -> String {
     static JUDGE: OnceLock<Mutex<Judge>> = OnceLock::new();
     let judge = JUDGE.get_or_init(|| Mutex::new(start()));
     let mut judge = judge.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,7 @@ pub fn run(command: &[&str]) -> String {
 }
 
 /// As [`run`], for commands that print JSON.
-pub fn json(command: &[&str]) -> Value {
+pub(crate) fn json(command: &[&str]) -> Value {
     let out = run(command);
     serde_json::from_str(&out).unwrap_or_else(|e| panic!("{command:?}: {e}: {out}"))
 }

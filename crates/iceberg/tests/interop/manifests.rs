@@ -308,7 +308,7 @@ fn assert_same(scenario: &str, ours: &Value, java: &Value) {
             let (ours, java) = (ours.as_f64().unwrap(), java.as_f64().unwrap());
             // Java prints as many digits as a float needs.
             #[expect(clippy::cast_possible_truncation, reason = "a float that was widened")]
-            let same = ours == java || ours as f32 == java as f32;
+            let same = ours.to_bits() == java.to_bits() || (ours as f32).to_bits() == (java as f32).to_bits();
             assert!(same, "{scenario}: {ours} {java}");
         }
         _ => assert_eq!(ours, java, "{scenario}"),
@@ -407,5 +407,5 @@ fn avro(value: &Literal) -> Value {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
