@@ -23,12 +23,12 @@ impl IcebergStreams {
         Self { cipher: Arc::new(AesGcmCipher::new(SecureKey::new(key).unwrap())), prefix: prefix.into() }
     }
 
-    /// Encrypts `plain`, a MiB at a time, and throws the stream away.
-    pub(crate) fn write(&self, plain: &[u8]) {
+    /// Encrypts `piece` so many times and throws the stream away.
+    pub(crate) fn write(&self, piece: &Bytes, times: usize) {
         let mut writer = AesGcmFileWrite::new(Box::new(Sink), Arc::clone(&self.cipher), self.prefix.clone());
         block_on(async {
-            for piece in plain.chunks(PIECE) {
-                writer.write(Bytes::copy_from_slice(piece)).await.unwrap();
+            for _ in 0..times {
+                writer.write(piece.clone()).await.unwrap();
             }
             writer.close().await.unwrap();
         });

@@ -66,7 +66,8 @@ impl EncryptingWriter {
     pub fn create(storage: &Storage, location: &str, key_metadata: &StandardKeyMetadata) -> Result<Self> {
         storage.resolve(location)?;
         let encryptor = Encryptor::new(key_metadata.encryption_key(), key_metadata.aad_prefix())
-            .map_err(|error| Error::from_crypto(error, location, "encrypt"))?;
+            .map_err(|error| Error::from_crypto(error, location, "encrypt"))?
+            .with_chunk_blocks(PART_BLOCKS);
         let upload =
             Upload { storage: storage.clone(), location: location.to_owned(), started: None, parts: JoinSet::new() };
         Ok(Self { encryptor, upload, broken: false })
@@ -207,5 +208,7 @@ impl Drop for Upload {
     }
 }
 
+/// The blocks of a part: object stores want at least 5 MiB.
+const PART_BLOCKS: usize = 8;
 /// How many parts are on their way while the next one is encrypted.
 const MAX_PARTS_IN_FLIGHT: usize = 2;

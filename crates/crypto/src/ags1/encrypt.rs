@@ -192,7 +192,7 @@ impl Encryptor {
         })
     }
 
-    /// How many blocks a chunk has; the default is 8. At least one.
+    /// How many blocks a chunk has; the default is 4. At least one.
     #[must_use]
     pub fn with_chunk_blocks(self, blocks: usize) -> Self {
         Self { chunk_blocks: blocks.max(1), ..self }
@@ -299,4 +299,5 @@ fn index_of_first(first_block: u64, count: u64) -> Option<u32> {
     u32::try_from(end - count).ok()
 }
 
-const DEFAULT_CHUNK_BLOCKS: usize = 8;
+/// Larger chunks are slower: an allocator gives their memory back to the system and has it filled with zeros again.
+const DEFAULT_CHUNK_BLOCKS: usize = 4;
