@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use lakelock_kms::KmsRegistry;
+
 use crate::{Catalog, Error, ErrorKind, MemoryCatalog, Result, SqlCatalog};
 
 /// Opens the catalog that the properties describe: `type` is `sql` (the default if there is a `uri`) or `memory`.
@@ -14,11 +16,26 @@ use crate::{Catalog, Error, ErrorKind, MemoryCatalog, Result, SqlCatalog};
 /// [`ErrorKind::InvalidInput`] naming the property; what opening the catalog answers.
 #[expect(clippy::implicit_hasher, reason = "configuration comes in the standard map")]
 pub async fn catalog_from_properties(name: &str, properties: &HashMap<String, String>) -> Result<Arc<dyn Catalog>> {
+    catalog_from_properties_with_registry(name, properties, &KmsRegistry::with_builtins()).await
+}
+
+/// As [`catalog_from_properties`], with KMS clients of your own.
+///
+/// # Errors
+/// As [`catalog_from_properties`].
+#[expect(clippy::implicit_hasher, reason = "configuration comes in the standard map")]
+pub async fn catalog_from_properties_with_registry(
+    name: &str,
+    properties: &HashMap<String, String>,
+    registry: &KmsRegistry,
+) -> Result<Arc<dyn Catalog>> {
     let kind = properties.get("type").map(|kind| kind.to_ascii_lowercase());
     match kind.as_deref() {
-        Some("sql") => Ok(Arc::new(SqlCatalog::open(name, properties).await?)),
-        None if properties.contains_key("uri") => Ok(Arc::new(SqlCatalog::open(name, properties).await?)),
-        Some("memory") => Ok(Arc::new(MemoryCatalog::new(name, properties)?)),
+        Some("sql") => Ok(Arc::new(SqlCatalog::open_with_registry(name, properties, registry).await?)),
+        None if properties.contains_key("uri") => {
+            Ok(Arc::new(SqlCatalog::open_with_registry(name, properties, registry).await?))
+        }
+        Some("memory") => Ok(Arc::new(MemoryCatalog::with_registry(name, properties, registry)?)),
         Some(other) => Err(invalid(format!("catalog {name} has the unknown type {other}: expected sql or memory"))),
         None => Err(invalid(format!("catalog {name} has no property `type`: expected sql or memory"))),
     }

@@ -1,4 +1,5 @@
-//! What every catalog must do: plain functions on a [`Catalog`] that has no namespace yet and a warehouse.
+//! What every catalog must do: plain functions on a [`Catalog`] that has no namespace yet, a warehouse, and what
+//! [`kms_properties`] says.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,9 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future;
 use lakelock_iceberg::commit::{TableAction, TableCommit};
+use lakelock_iceberg::encryption::EncodedKeyMetadata;
+use lakelock_iceberg::manifest::{
+    Codec, DataFile, FileContent, FileFormat, ManifestContent, ManifestListHeader, ManifestOptions, ManifestWriter,
+    assign_first_row_ids, encode_manifest_list,
+};
 use lakelock_iceberg::spec::{
     EncryptedKey, NamespaceIdent, NestedField, Operation, PrimitiveType, Schema, Snapshot, SnapshotReference,
-    SnapshotRetention, Summary, TableIdent, TableRequirement, TableUpdate, Type,
+    SnapshotRetention, Struct, Summary, TableIdent, TableRequirement, TableUpdate, Type,
 };
 use lakelock_iceberg::{Result as TableResult, Table};
 
@@ -24,7 +30,13 @@ pub(crate) async fn check(catalog: Arc<dyn Catalog>) {
     registration(&*catalog).await;
     purge(&*catalog).await;
     concurrent_commits(&*catalog).await;
-    assert!(!format!("{catalog:?}").contains("secret"), "{catalog:?}");
+    let debug = format!("{catalog:?}");
+    assert!(!debug.contains("secret") && !debug.contains("3031323334"), "{debug}");
+}
+
+/// A KMS with one key, and a property that must not be shown.
+pub(crate) fn kms_properties() -> [(&'static str, &'static str); 3] {
+    [("encryption.kms-impl", "memory"), ("memory.key.keyA", "30313233343536373839303132333435"), ("password", "secret")]
 }
 
 pub(crate) fn namespace(levels: &[&str]) -> NamespaceIdent {
@@ -219,15 +231,98 @@ async fn registration(catalog: &dyn Catalog) {
 
 async fn purge(catalog: &dyn Catalog) {
     let table = ident(&["db", "sub", "purged"]);
-    catalog.create_table(creation(&["db", "sub", "purged"], &[])).await.unwrap();
-    let last = catalog.update_table(set(&table, &[("k", "v")])).await.unwrap();
-    let (storage, location) = (last.io().storage(), last.metadata().location());
-    // Nothing of the table's metadata leads here.
-    let foreign = format!("{location}/other");
-    storage.write(&foreign, "x").await.unwrap();
+    let created =
+        catalog.create_table(creation(&["db", "sub", "purged"], &[("encryption.key-id", "keyA")])).await.unwrap();
+    let (storage, location) = (created.io().storage(), created.metadata().location());
+    // Nothing of the table's metadata leads to the first, and the second is not the table's to delete.
+    let (foreign, outside) = (format!("{location}/other"), format!("{location}-2/data.parquet"));
+    let inside = format!("{location}/data/data.parquet");
+    for file in [&foreign, &outside, &inside] {
+        storage.write(file, "x").await.unwrap();
+    }
+    let append = append(&created, &[&inside, &outside]).await;
+    catalog.update_table(append).await.unwrap();
     catalog.drop_table(&table, true).await.unwrap();
     let left: Vec<_> = storage.list(location).await.unwrap().into_iter().map(|f| f.location).collect();
     assert_eq!(left, [foreign]);
+    assert!(storage.exists(&outside).await.unwrap());
+}
+
+/// The first append to a table, of files that are there already.
+async fn append(table: &Table, files: &[&str]) -> TableCommit {
+    let metadata = table.metadata();
+    let key = table.io().manager().new_file_key().unwrap().unwrap().with_file_length(1);
+    let mut writer = ManifestWriter::new(ManifestOptions {
+        format_version: metadata.format_version(),
+        content: ManifestContent::Data,
+        schema: metadata.current_schema().clone(),
+        partition_spec: metadata.default_partition_spec().clone(),
+        snapshot_id: 1,
+        sequence_number: 1,
+        codec: Codec::DEFAULT,
+    })
+    .unwrap();
+    for file in files {
+        writer.add(&data_file(file, EncodedKeyMetadata::from(&key))).unwrap();
+    }
+    let location = |name: &str| format!("{}/metadata/{name}", metadata.location());
+    let mut manifests = [writer.finish(table.io(), location("manifest.avro")).await.unwrap()];
+    let rows = assign_first_row_ids(&mut manifests, 0).unwrap();
+    let header = ManifestListHeader {
+        format_version: metadata.format_version(),
+        snapshot_id: 1,
+        parent_snapshot_id: None,
+        sequence_number: 1,
+        first_row_id: Some(0),
+    };
+    let list = encode_manifest_list(header, &manifests).unwrap();
+    let list = table.io().write(&location("list.avro"), list).await.unwrap();
+    let list_key = list.key_metadata.unwrap().decode(&list.location).unwrap();
+    let wrapped = table.io().manager().wrap_manifest_list_key(metadata, &list_key).await.unwrap();
+    let snapshot = Snapshot::builder()
+        .with_snapshot_id(1)
+        .with_sequence_number(1)
+        .with_timestamp_ms(metadata.last_updated_ms())
+        .with_manifest_list(list.location)
+        .with_summary(Summary { operation: Operation::Append, additional_properties: HashMap::new() })
+        .with_encryption_key_id(Some(wrapped.key_id))
+        .with_row_range(0, rows)
+        .build();
+    let reference = SnapshotReference::new(1, SnapshotRetention::branch(None, None, None));
+    let keys = wrapped.new_entries.into_iter().map(|encryption_key| TableUpdate::AddEncryptionKey { encryption_key });
+    let snapshot =
+        [TableUpdate::AddSnapshot { snapshot }, TableUpdate::SetSnapshotRef { ref_name: "main".into(), reference }];
+    TableCommit {
+        identifier: table.identifier().clone(),
+        requirements: vec![],
+        updates: keys.chain(snapshot).collect(),
+    }
+}
+
+fn data_file(file_path: &str, key_metadata: EncodedKeyMetadata) -> DataFile {
+    DataFile {
+        content: FileContent::Data,
+        file_path: file_path.to_owned(),
+        file_format: FileFormat::Parquet,
+        spec_id: 0,
+        partition: Struct::empty(),
+        record_count: 1,
+        file_size_in_bytes: 1,
+        column_sizes: None,
+        value_counts: None,
+        null_value_counts: None,
+        nan_value_counts: None,
+        lower_bounds: None,
+        upper_bounds: None,
+        key_metadata: Some(key_metadata),
+        split_offsets: None,
+        equality_ids: None,
+        sort_order_id: None,
+        first_row_id: None,
+        referenced_data_file: None,
+        content_offset: None,
+        content_size_in_bytes: None,
+    }
 }
 
 async fn concurrent_commits(catalog: &dyn Catalog) {

@@ -132,13 +132,3 @@ impl From<lakelock_storage::Error> for Error {
         Self::forward(kind, error)
     }
 }
-
-impl From<lakelock_kms::Error> for Error {
-    fn from(error: lakelock_kms::Error) -> Self {
-        let kind = match error.kind() {
-            lakelock_kms::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
-            _ => ErrorKind::Encryption,
-        };
-        Self::forward(kind, error)
-    }
-}

@@ -34,7 +34,6 @@ mod config;
 mod conformance;
 mod document_cache;
 mod error;
-mod keys;
 mod memory;
 mod names;
 mod pointers;
@@ -44,7 +43,7 @@ mod tables;
 
 pub use catalog::{Catalog, TableCreation};
 pub use commit::commit;
-pub use config::catalog_from_properties;
+pub use config::{catalog_from_properties, catalog_from_properties_with_registry};
 pub use error::{Error, ErrorKind, Result};
 pub use memory::MemoryCatalog;
 pub use sql::SqlCatalog;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
+use lakelock_kms::KmsRegistry;
 
 use crate::pointers::{Pin, Pointer, PointerStore, Swap, has_children, implies};
 use crate::tables::{HasTables, Tables, already_exists, not_found};
@@ -23,8 +24,17 @@ impl MemoryCatalog {
     /// # Errors
     /// When a property has an impossible value, or the KMS client cannot be set up.
     pub fn new(name: &str, properties: &HashMap<String, String>) -> Result<Self> {
+        Self::with_registry(name, properties, &KmsRegistry::with_builtins())
+    }
+
+    /// As [`new`](Self::new), with KMS clients of your own.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_registry(name: &str, properties: &HashMap<String, String>, registry: &KmsRegistry) -> Result<Self> {
         let warehouse = properties.get("warehouse").map_or("memory://warehouse", String::as_str);
-        Ok(Self { tables: Tables::new(name, Some(warehouse), properties, Box::<MemoryPointers>::default())? })
+        let pointers = Box::<MemoryPointers>::default();
+        Ok(Self { tables: Tables::new(name, Some(warehouse), properties, registry, pointers)? })
     }
 }
 
@@ -147,12 +157,25 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{catalog_from_properties, conformance};
+    use crate::{Catalog, catalog_from_properties, conformance};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn does_what_every_catalog_does() {
-        let properties = HashMap::from([("password".to_owned(), "secret".to_owned())]);
+        let properties = conformance::kms_properties().map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         conformance::check(Arc::new(MemoryCatalog::new("lake", &properties).unwrap())).await;
+    }
+
+    #[tokio::test]
+    async fn an_encrypted_table_without_a_kms_can_be_described_but_not_written() {
+        let catalog = MemoryCatalog::new("lake", &HashMap::new()).unwrap();
+        catalog.create_namespace(&conformance::namespace(&["db"]), HashMap::new()).await.unwrap();
+        let key_id = [("encryption.key-id", "keyA")];
+        let table = catalog.create_table(conformance::creation(&["db", "t"], &key_id)).await.unwrap();
+        let loaded = catalog.load_table(table.identifier()).await.unwrap();
+        assert_eq!(loaded.metadata().current_schema().as_struct().fields().len(), 2);
+        assert!(loaded.io().manager().is_encrypting());
+        let error = loaded.io().manager().new_file_key().unwrap_err();
+        assert_eq!(error.kind(), lakelock_iceberg::ErrorKind::Encryption);
     }
 
     #[tokio::test]

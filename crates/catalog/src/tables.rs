@@ -7,20 +7,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lakelock_iceberg::Table;
 use lakelock_iceberg::commit::TableCommit;
-use lakelock_iceberg::encryption::EncryptingFileIO;
+use lakelock_iceberg::encryption::{
+    CatalogEncryption, DATA_KEY_LENGTH, EncryptingFileIO, EncryptionProperties, KEY_ID,
+};
 use lakelock_iceberg::metadata::TableDocument;
 use lakelock_iceberg::spec::{self, NamespaceIdent, TableIdent, TableMetadata};
+use lakelock_kms::KmsRegistry;
 use lakelock_storage::Storage;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 
 use crate::document_cache::DocumentCache;
-use crate::keys::TableKeys;
 use crate::pointers::{Pin, Pointer, PointerStore, Swap, implies};
 use crate::{Catalog, Error, ErrorKind, Result, TableCreation, names, purge};
 
-const KEY_ID: &str = "encryption.key-id";
-const DATA_KEY_LENGTH: &str = "encryption.data-key-length";
 const METADATA_PATH: &str = "write.metadata.path";
 const FORMAT_VERSION: &str = "format-version";
 
@@ -38,7 +38,7 @@ pub(crate) struct Tables {
     name: String,
     warehouse: Option<String>,
     storage: Storage,
-    keys: TableKeys,
+    encryption: CatalogEncryption,
     pointers: Box<dyn PointerStore>,
     documents: DocumentCache,
 }
@@ -70,13 +70,14 @@ impl Tables {
         name: &str,
         warehouse: Option<&str>,
         properties: &HashMap<String, String>,
+        registry: &KmsRegistry,
         pointers: Box<dyn PointerStore>,
     ) -> Result<Self> {
         Ok(Self {
             name: name.to_owned(),
             warehouse: warehouse.map(names::warehouse).transpose()?,
             storage: Storage::from_properties(properties)?,
-            keys: TableKeys::from_properties(properties)?,
+            encryption: CatalogEncryption::from_properties(registry, properties)?,
             pointers,
             documents: DocumentCache::default(),
         })
@@ -155,7 +156,9 @@ impl Tables {
     }
 
     fn table(&self, table: &TableIdent, loaded: &Loaded) -> Result<Table> {
-        let manager = self.keys.manager(loaded.document.metadata())?;
+        // The load has made sure that the table's key id is the pinned one.
+        let properties = EncryptionProperties::from_table(loaded.document.metadata())?;
+        let manager = self.encryption.manager(&table.to_string(), properties);
         let io = EncryptingFileIO::new(self.storage.clone(), manager);
         Ok(Table::new(table.clone(), loaded.document.clone(), loaded.location.clone(), io))
     }

@@ -8,6 +8,8 @@ mod uri;
 
 use std::collections::HashMap;
 
+use lakelock_kms::KmsRegistry;
+
 use crate::tables::{HasTables, Tables};
 use crate::{Error, ErrorKind, Result};
 
@@ -32,12 +34,24 @@ impl SqlCatalog {
     /// [`ErrorKind::InvalidInput`] for impossible properties; [`ErrorKind::Database`] when the file cannot be opened or
     /// is none of SQLite's; what setting up the KMS client answers.
     pub async fn open(name: &str, properties: &HashMap<String, String>) -> Result<Self> {
+        Self::open_with_registry(name, properties, &KmsRegistry::with_builtins()).await
+    }
+
+    /// As [`open`](Self::open), with KMS clients of your own.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with_registry(
+        name: &str,
+        properties: &HashMap<String, String>,
+        registry: &KmsRegistry,
+    ) -> Result<Self> {
         let uri = properties.get("uri").ok_or_else(|| {
             Error::new(ErrorKind::InvalidInput, format!("catalog {name} has no property `uri`: expected sqlite:FILE"))
         })?;
         let pointers = SqlPointers::open(name, &uri::sqlite_file(uri)?).await?;
         let warehouse = properties.get("warehouse").map(String::as_str);
-        Ok(Self { tables: Tables::new(name, warehouse, properties, Box::new(pointers))? })
+        Ok(Self { tables: Tables::new(name, warehouse, properties, registry, Box::new(pointers))? })
     }
 }
 

@@ -22,10 +22,11 @@ fn properties(folder: &Path) -> HashMap<String, String> {
         ("uri", &format!("sqlite:{folder}/catalog.db")),
         ("warehouse", &format!("{folder}/warehouse")),
         ("local.fsync", "false"),
-        ("password", "secret"),
     ]
+    .into_iter()
+    .chain(conformance::kms_properties())
     .map(|(k, v)| (k.to_owned(), v.to_owned()))
-    .into()
+    .collect()
 }
 
 async fn open(folder: &TempDir) -> Arc<dyn Catalog> {

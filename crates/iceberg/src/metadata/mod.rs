@@ -75,7 +75,7 @@ impl TableDocument {
     /// [`ErrorKind::Unsupported`] for tables of format version 1.
     pub fn apply(&self, updates: &[TableUpdate], location: &str) -> Result<Self> {
         let before = &*self.metadata;
-        let rejected = || Error::new(ErrorKind::InvalidInput, format!("the change cannot be applied to {location}"));
+        let rejected = |kind| Error::new(kind, format!("the change cannot be applied to {location}"));
         if before.format_version() < FormatVersion::V2 {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -84,8 +84,8 @@ impl TableDocument {
         }
         let mut builder = before.clone().into_builder(Some(location.to_owned()));
         for update in updates {
-            rules::check_update(before, update)?;
-            builder = update.clone().apply(builder).map_err(|e| rejected().with_source(e))?;
+            rules::check_update(before, update).map_err(|e| rejected(e.kind()).with_source(e))?;
+            builder = update.clone().apply(builder).map_err(|e| rejected(ErrorKind::InvalidInput).with_source(e))?;
             if let TableUpdate::RemoveSnapshots { snapshot_ids } = update {
                 // Statistics of a snapshot that is gone are of no use, and Java drops them as well.
                 builder = snapshot_ids
@@ -93,12 +93,12 @@ impl TableDocument {
                     .fold(builder, |b, id| b.remove_statistics(*id).remove_partition_statistics(*id));
             }
         }
-        let built = builder.build().map_err(|e| rejected().with_source(e))?;
+        let built = builder.build().map_err(|e| rejected(ErrorKind::InvalidInput).with_source(e))?;
         if built.changes.is_empty() {
             return Ok(self.clone());
         }
         let after = built.metadata;
-        rules::check_change(before, &after)?;
+        rules::check_change(before, &after).map_err(|e| rejected(e.kind()).with_source(e))?;
         let references = refs::apply(&self.references, &built.changes);
         if !refs::agree(&references, &after) {
             let message = format!("the references of {location} went astray in a change");
