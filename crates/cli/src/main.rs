@@ -1,2 +1,20 @@
-//! x
-fn main() {}
+//! The program `lakelock`: encrypted Iceberg tables from the command line.
+
+mod app;
+mod args;
+mod commands;
+mod config;
+mod context;
+mod failure;
+mod ingest;
+mod inspect;
+mod names;
+mod output;
+mod shell;
+mod terminal;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    app::run()
+}

@@ -1,0 +1,123 @@
+//! From the command line to the exit code.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::{Arguments, Command, GlobalOptions};
+use crate::commands::{completions, demo, init, inspect, keystore, load, namespace, sql, table};
+use crate::context::Context;
+use crate::failure::{Context as _, Failure, Result};
+use crate::terminal::{Paint, stderr_width};
+
+/// Filters what is logged, as `tracing` directives; without it `-v` and `-q` decide.
+const LOG_VARIABLE: &str = "LAKELOCK_LOG";
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+/// Runs the program.
+pub(crate) fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    start_logging(&arguments.global);
+    let paint = Paint::stderr(arguments.global.color);
+    match execute(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to do if not even this can be written.
+            let _ = std::io::stderr().write_all(failure.render(paint, stderr_width()).as_bytes());
+            ExitCode::from(if failure.is_usage() { USAGE } else { FAILED })
+        }
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<()> {
+    let context = Context::new(arguments.global)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    runtime.block_on(async {
+        match arguments.command {
+            Command::Demo(arguments) => demo::run(&context, arguments).await,
+            Command::Init(arguments) => init::run(&context, &arguments).await,
+            Command::Keystore(arguments) => keystore::run(&context, arguments),
+            Command::Namespace(arguments) => namespace::run(&context, arguments).await,
+            Command::Table(arguments) => table::run(&context, arguments).await,
+            Command::Load(arguments) => load::run(&context, arguments).await,
+            Command::Sql(arguments) => sql::run(&context, arguments).await,
+            Command::Inspect(arguments) => inspect::run(&context, arguments).await,
+            Command::Completions(arguments) => completions::run(&arguments),
+        }
+    })
+}
+
+fn start_logging(options: &GlobalOptions) {
+    let level = match (options.quiet, options.verbose) {
+        (true, _) => "error",
+        (false, 0) => "warn",
+        (false, 1) => "warn,lakelock=info",
+        (false, 2) => "info,lakelock=debug",
+        (false, _) => "debug,lakelock=trace",
+    };
+    // `lakelock` stands for all crates whose names start with it.
+    let crates = ["catalog", "crypto", "datafusion", "iceberg", "kms", "storage"];
+    let directives = match level.split_once("lakelock=") {
+        Some((_, own)) => crates.iter().fold(level.to_owned(), |all, name| format!("{all},lakelock_{name}={own}")),
+        None => level.to_owned(),
+    };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(directives));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(Paint::stderr(options.color).is_on())
+        .without_time()
+        .init();
+}
+
+/// What to do next, by what kind of error is at the bottom.
+pub(crate) fn hint_for(failure: &Failure) -> Option<String> {
+    let kms = failure.find::<lakelock_kms::Error>().and_then(|error| hint_for_kms(error.kind()));
+    let catalog = || failure.find::<lakelock_catalog::Error>().and_then(|error| hint_for_catalog(error.kind()));
+    let table = || failure.find::<lakelock_iceberg::Error>().and_then(|error| hint_for_table(error.kind()));
+    kms.or_else(catalog).or_else(table).map(ToOwned::to_owned)
+}
+
+fn hint_for_kms(kind: lakelock_kms::ErrorKind) -> Option<&'static str> {
+    use lakelock_kms::ErrorKind;
+    Some(match kind {
+        ErrorKind::Credentials => {
+            "the keystore opens with the key file in keystore.key-file, or with the passphrase in \
+             $LAKELOCK_KEYSTORE_PASSPHRASE"
+        }
+        ErrorKind::NotFound => "`lakelock keystore list` shows the master keys there are",
+        ErrorKind::WrongKey => {
+            "this keystore or KMS has another key of that id; check keystore.path and encryption.kms-impl of the catalog"
+        }
+        ErrorKind::Throttled | ErrorKind::Unreachable => "try again",
+        _ => return None,
+    })
+}
+
+fn hint_for_catalog(kind: lakelock_catalog::ErrorKind) -> Option<&'static str> {
+    use lakelock_catalog::ErrorKind;
+    Some(match kind {
+        ErrorKind::NotFound => "`lakelock table list` shows the tables there are",
+        ErrorKind::NotEmpty => "`lakelock table list NAMESPACE` shows what is in it",
+        ErrorKind::InvalidData => DAMAGED,
+        ErrorKind::Conflict => "others are writing too: try again",
+        ErrorKind::UnknownOutcome => "`lakelock table history TABLE` shows whether it took place",
+        _ => return None,
+    })
+}
+
+fn hint_for_table(kind: lakelock_iceberg::ErrorKind) -> Option<&'static str> {
+    use lakelock_iceberg::ErrorKind;
+    Some(match kind {
+        ErrorKind::InvalidData => DAMAGED,
+        ErrorKind::Conflict => "others are writing too: try again",
+        _ => return None,
+    })
+}
+
+const DAMAGED: &str = "the file was damaged, or changed by somebody else: put the original back from a copy";

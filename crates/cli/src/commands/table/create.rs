@@ -1,0 +1,126 @@
+//! `lakelock table create`, and making tables for `load --create`.
+
+use std::collections::HashMap;
+
+use clap::Args;
+use lakelock_catalog::{Catalog, TableCreation};
+use lakelock_iceberg::Table;
+use lakelock_iceberg::schema_text::{parse_partition_spec, parse_schema};
+use lakelock_iceberg::spec::{NamespaceIdent, Schema, TableIdent};
+
+use crate::args::property;
+use crate::context::Context;
+use crate::failure::{Context as _, Result};
+use crate::names;
+
+/// The table property that names the master key.
+const KEY_ID: &str = "encryption.key-id";
+
+/// Make a table
+///
+/// Its namespace is made too if need be. Types: boolean, int, long, float, double, decimal(P, S), date, time, timestamp,
+/// timestamptz, timestamp_ns, timestamptz_ns, string, uuid, fixed(N), binary, list<T>, map<K, V>, struct<name: T, ...>.
+#[derive(Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "shown as help")]
+#[command(after_help = "\
+Examples:
+  lakelock table create shop.orders --key orders-key --schema 'id long not null, day date, total decimal(9, 2)'
+  lakelock table create shop.events --key events-key \\
+    --schema 'at timestamptz, kind string, tags map<string, string>' --partition-by 'day(at), bucket(16, kind)'
+  lakelock table create shop.notes --plaintext --schema 'text string' --property write.parquet.compression-level=9")]
+pub(super) struct Arguments {
+    /// NAMESPACE.TABLE
+    table: String,
+    /// The columns: name and type, separated by commas
+    #[arg(long)]
+    schema: String,
+    #[command(flatten)]
+    protection: Protection,
+    #[command(flatten)]
+    layout: Layout,
+}
+
+/// Whether a table is encrypted: this must be said, so that no table is in the clear by oversight.
+#[derive(Debug, Clone, Args)]
+#[group(id = "protection_choice", required = true, multiple = false)]
+pub(crate) struct Protection {
+    /// Encrypt the table under this master key
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Do not encrypt the table
+    #[arg(long)]
+    plaintext: bool,
+}
+
+impl Protection {
+    /// The master key's id.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// As a choice already made.
+    pub(crate) fn under(key: Option<String>) -> Self {
+        Self { plaintext: key.is_none(), key }
+    }
+}
+
+/// How a new table's files are laid out.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Layout {
+    /// Partition fields, like 'month(day), bucket(16, id)': a column, or year, month, day, hour, bucket, truncate of one
+    #[arg(long, value_name = "FIELDS")]
+    pub(crate) partition_by: Option<String>,
+    /// A table property (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = property)]
+    pub(crate) property: Vec<(String, String)>,
+}
+
+pub(super) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
+    let ident = names::table(&arguments.table)?;
+    let schema = parse_schema(&arguments.schema).context("--schema cannot be understood")?;
+    let catalog = context.catalog().await?;
+    create(context, &*catalog, &ident, schema, &arguments.protection, &arguments.layout).await?;
+    Ok(())
+}
+
+/// Makes a table and says so.
+pub(crate) async fn create(
+    context: &Context,
+    catalog: &dyn Catalog,
+    ident: &TableIdent,
+    schema: Schema,
+    protection: &Protection,
+    layout: &Layout,
+) -> Result<Table> {
+    let spec = match &layout.partition_by {
+        Some(fields) => Some(parse_partition_spec(fields, &schema).context("--partition-by cannot be understood")?),
+        None => None,
+    };
+    let key = protection.key().map(|key| (KEY_ID.to_owned(), key.to_owned()));
+    let mut creation =
+        TableCreation::new(ident.clone(), schema).with_properties(layout.property.iter().cloned().chain(key));
+    if let Some(spec) = spec {
+        creation = creation.with_partition_spec(spec);
+    }
+    ensure_namespace(context, catalog, ident.namespace()).await?;
+    let table = catalog.create_table(creation).await?;
+    let how = match protection.key() {
+        Some(key) => format!("encrypted under {key}"),
+        None => "not encrypted".to_owned(),
+    };
+    context.say(format!("created table {}, {how}", names::show(ident)));
+    Ok(table)
+}
+
+/// Makes a namespace where there is none.
+pub(super) async fn ensure_namespace(
+    context: &Context,
+    catalog: &dyn Catalog,
+    namespace: &NamespaceIdent,
+) -> Result<()> {
+    if !catalog.namespace_exists(namespace).await? {
+        catalog.create_namespace(namespace, HashMap::new()).await?;
+        context.say(format!("created namespace {}", names::show_namespace(namespace)));
+    }
+    Ok(())
+}

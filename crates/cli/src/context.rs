@@ -1,0 +1,135 @@
+//! What every command needs: its options, and the catalog they lead to.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lakelock_catalog::Catalog;
+use lakelock_kms::{KeyManagementClient, KmsRegistry, LocalKms};
+
+use crate::args::GlobalOptions;
+use crate::commands::keystore::Place;
+use crate::config::{CatalogSettings, Config, Surroundings};
+use crate::failure::{Context as _, Result};
+use crate::output::OutputFormat;
+use crate::terminal::Paint;
+
+/// The global options and where the program was started.
+#[derive(Debug)]
+pub(crate) struct Context {
+    options: GlobalOptions,
+    surroundings: Surroundings,
+}
+
+impl Context {
+    /// For this process.
+    pub(crate) fn new(options: GlobalOptions) -> Result<Self> {
+        Ok(Self { options, surroundings: Surroundings::of_process()? })
+    }
+
+    /// For a command that speaks for itself: tables, and nothing on standard error.
+    pub(crate) fn for_people(&self) -> Self {
+        let options = GlobalOptions { output: OutputFormat::Table, quiet: true, ..self.options.clone() };
+        Self { options, surroundings: self.surroundings.clone() }
+    }
+
+    /// The catalog's name given with `--catalog`.
+    pub(crate) fn catalog_name(&self) -> Option<&str> {
+        self.options.catalog.as_deref()
+    }
+
+    /// How data is to be written.
+    pub(crate) fn format(&self) -> OutputFormat {
+        self.options.output
+    }
+
+    /// Colours for standard output.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint::stdout(self.options.color)
+    }
+
+    /// Colours for standard error.
+    pub(crate) fn paint_stderr(&self) -> Paint {
+        Paint::stderr(self.options.color)
+    }
+
+    /// Whether only errors are to be said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.options.quiet
+    }
+
+    /// Says something on standard error, unless asked to be quiet.
+    pub(crate) fn say(&self, line: impl AsRef<str>) {
+        if !self.options.quiet {
+            // A closed standard error is no reason to fail.
+            let _ = writeln!(std::io::stderr(), "{}", line.as_ref());
+        }
+    }
+
+    /// The catalog to work on, as configured.
+    pub(crate) fn settings(&self) -> Result<CatalogSettings> {
+        let config = Config::load(self.options.config.as_deref(), &self.surroundings)?;
+        if let Some(file) = config.file() {
+            tracing::debug!(file = %file.display(), "configuration");
+        }
+        config.catalog(self.options.catalog.as_deref(), &self.options.set, &self.surroundings.folder)
+    }
+
+    /// The catalog to work on, open for what needs no keys.
+    pub(crate) async fn catalog(&self) -> Result<OpenCatalog> {
+        open_catalog(&self.settings()?).await
+    }
+
+    /// The catalog to work on, open for reading and writing tables: asks for the keystore's passphrase if need be.
+    pub(crate) async fn catalog_with_keys(&self) -> Result<OpenCatalog> {
+        let settings = self.settings()?;
+        match Place::ask_for_client(&settings.properties)? {
+            Some(client) => open_catalog_with(&settings, client).await,
+            None => open_catalog(&settings).await,
+        }
+    }
+
+    /// A path as the user typed it, made absolute.
+    pub(crate) fn absolute(&self, path: impl Into<PathBuf>) -> PathBuf {
+        self.surroundings.folder.join(path.into())
+    }
+}
+
+/// A catalog, open.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenCatalog(Arc<dyn Catalog>);
+
+impl OpenCatalog {
+    /// For those who keep it.
+    pub(crate) fn shared(&self) -> Arc<dyn Catalog> {
+        self.0.clone()
+    }
+}
+
+impl std::ops::Deref for OpenCatalog {
+    type Target = dyn Catalog;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// Opens the catalog that settings describe.
+pub(crate) async fn open_catalog(settings: &CatalogSettings) -> Result<OpenCatalog> {
+    open(settings, &KmsRegistry::with_builtins()).await
+}
+
+async fn open_catalog_with(settings: &CatalogSettings, client: LocalKms) -> Result<OpenCatalog> {
+    let client: Arc<dyn KeyManagementClient> = Arc::new(client);
+    let mut registry = KmsRegistry::empty();
+    registry.register("local", move |_| Ok(client.clone()))?;
+    open(settings, &registry).await
+}
+
+async fn open(settings: &CatalogSettings, registry: &KmsRegistry) -> Result<OpenCatalog> {
+    let properties = settings.properties.to_map();
+    let catalog = lakelock_catalog::catalog_from_properties_with_registry(&settings.name, &properties, registry)
+        .await
+        .with_context(|| format!("cannot open the catalog {}", settings.name))?;
+    Ok(OpenCatalog(catalog))
+}
