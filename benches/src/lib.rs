@@ -4,7 +4,20 @@
 //! each the fastest round counts, as every disturbance only makes a round slower. Ratios of one run can be compared with ratios of
 //! another, times cannot.
 
+mod fixture;
+mod lineitem;
+mod options;
+mod pairs;
+
 use std::time::{Duration, Instant};
+
+pub use fixture::{Fixture, MASTER_KEY, MASTER_KEY_ID};
+pub use lineitem::{SCHEMA as LINEITEM, rows as lineitem_rows};
+pub use options::Options;
+pub use pairs::{Comparison, Cost, Watch, compare, median};
+
+/// A benchmark ends at the first error.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// One of the things to compare: what is done before each round without being measured, and what is.
 pub struct Contender<'a, S> {
