@@ -266,7 +266,8 @@ async fn append(table: &Table, files: &[&str]) -> TableCommit {
         writer.add(&data_file(file, EncodedKeyMetadata::from(&key))).unwrap();
     }
     let location = |name: &str| format!("{}/metadata/{name}", metadata.location());
-    let mut manifests = [writer.finish(table.io(), location("manifest.avro")).await.unwrap()];
+    let manifest = writer.finish().unwrap();
+    let mut manifests = [manifest.write(table.io(), location("manifest.avro")).await.unwrap()];
     let rows = assign_first_row_ids(&mut manifests, 0).unwrap();
     let header = ManifestListHeader {
         format_version: metadata.format_version(),
