@@ -4,6 +4,9 @@ use crate::encryption::EncryptionProperties;
 use crate::spec::{FormatVersion, Snapshot, TableMetadata, TableUpdate};
 use crate::{Error, ErrorKind, Result};
 
+/// How far the clocks of writers may differ.
+const CLOCK_TOLERANCE_MS: i64 = 60_000;
+
 /// Checks the metadata of a new table.
 pub(super) fn check_new(metadata: &TableMetadata) -> Result<()> {
     EncryptionProperties::check_new_table(metadata.properties(), metadata.format_version())?;
@@ -22,6 +25,7 @@ pub(super) fn check_update(metadata: &TableMetadata, update: &TableUpdate) -> Re
 
 /// Checks what a commit makes of the metadata.
 pub(super) fn check_change(before: &TableMetadata, after: &TableMetadata) -> Result<()> {
+    check_clock(before, after)?;
     EncryptionProperties::check_change(before.properties(), after.properties())?;
     if EncryptionProperties::from_table(after)?.is_none() {
         return Ok(());
@@ -33,6 +37,19 @@ pub(super) fn check_change(before: &TableMetadata, after: &TableMetadata) -> Res
         ));
     }
     check_keys(before, after)
+}
+
+/// Checks that time did not go back further than readers accept, which the metadata builder leaves to them: the table
+/// could not be read any more.
+fn check_clock(before: &TableMetadata, after: &TableMetadata) -> Result<()> {
+    if after.last_updated_ms().saturating_sub(before.last_updated_ms()) < -CLOCK_TOLERANCE_MS {
+        return Err(invalid(format!(
+            "the change is dated {} ms, more than a minute before the last one at {} ms: set the clock right",
+            after.last_updated_ms(),
+            before.last_updated_ms()
+        )));
+    }
+    Ok(())
 }
 
 /// Checks that each snapshot has the keys it needs. What was missing before stays as it is: it must not stand in the way

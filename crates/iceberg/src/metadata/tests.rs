@@ -257,6 +257,65 @@ proptest! {
     }
 }
 
+/// Replaces the `nth` value of a document, counted in depth-first order.
+fn replace_nth(value: &mut Value, nth: &mut usize, with: &Value) -> bool {
+    if *nth == 0 {
+        *value = with.clone();
+        return true;
+    }
+    *nth -= 1;
+    match value {
+        Value::Object(fields) => fields.values_mut().any(|v| replace_nth(v, nth, with)),
+        Value::Array(elements) => elements.iter_mut().any(|v| replace_nth(v, nth, with)),
+        _ => false,
+    }
+}
+
+fn odd_values() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!(null)),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!("")),
+        Just(json!(true)),
+        Just(json!(1e300)),
+        any::<i64>().prop_map(|n| json!(n)),
+        any::<u64>().prop_map(|n| json!(n)),
+        (-2_i64..15).prop_map(|n| json!(n)),
+        proptest::sample::select(vec![
+            "decimal(0, 0)",
+            "decimal(38, 39)",
+            "fixed[0]",
+            "fixed[99999999999999999999]",
+            "bucket[0]",
+            "truncate[-1]",
+            "uuid",
+            "timestamptz_ns",
+            "main",
+            "kek",
+        ])
+        .prop_map(|text| json!(text)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn odd_values_are_an_error_or_metadata_that_can_be_changed(nth in 0_usize..200, with in odd_values()) {
+        let mut odd = document();
+        replace_nth(&mut odd, &mut { nth }, &with);
+        if let Ok(document) = TableDocument::read(odd.to_string().as_bytes(), LOCATION) {
+            for (name, updates, _) in updates() {
+                if let Ok(after) = document.apply(&updates, LOCATION) {
+                    let again = TableDocument::read(&after.to_json(), LOCATION).unwrap();
+                    assert_eq!(again.metadata(), after.metadata(), "{name}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_created_table_reads_back_as_it_was_made() {
     for format_version in [FormatVersion::V2, FormatVersion::V3] {
