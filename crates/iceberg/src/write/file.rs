@@ -22,8 +22,11 @@ use crate::manifest::{DataFile, FileContent, FileFormat};
 use crate::spec::{SchemaRef, Struct};
 use crate::{Error, ErrorKind, Result};
 
-/// Rows between two looks at the size, at least and at most.
-const ROWS_BETWEEN_CHECKS: (usize, usize) = (100, 10_000);
+/// Rows before the first look at the size of a row group, and at most between two.
+const ROWS_BEFORE_CHECK: usize = 100;
+const ROWS_BETWEEN_CHECKS: usize = 10_000;
+/// What a column writer holds besides what it tells, such as the state of its compressor.
+const COLUMN_OVERHEAD: usize = 64 * 1024;
 
 /// What all data files of a writer have in common.
 #[derive(Debug)]
@@ -97,7 +100,7 @@ impl OpenFile {
             columns: Vec::new(),
             group_rows: 0,
             rows: 0,
-            rows_to_check: ROWS_BETWEEN_CHECKS.0,
+            rows_to_check: ROWS_BEFORE_CHECK,
             floats: FloatMetrics::default(),
             upload,
         })
@@ -130,7 +133,7 @@ impl OpenFile {
 
     /// Of which so many are for the row group in progress.
     pub(super) fn group_memory(&self) -> usize {
-        self.columns.iter().map(ArrowColumnWriter::memory_size).sum()
+        self.columns.iter().map(|column| column.memory_size() + COLUMN_OVERHEAD).sum()
     }
 
     /// Ends the row group in progress and sends it on its way.
@@ -192,14 +195,13 @@ impl OpenFile {
     /// Ends the row group if it is full, and decides when to look again.
     async fn check_size(&mut self) -> Result<()> {
         let (length, full) = (self.group_length(), self.template.settings.row_group_size);
-        let (least, most) = ROWS_BETWEEN_CHECKS;
         let per_row = (length / self.group_rows.max(1)).max(1);
         // As Java does: a row group that two more rows could make too large is full.
         if length + 2 * per_row > full {
-            self.rows_to_check = least;
+            self.rows_to_check = ROWS_BEFORE_CHECK;
             return self.flush().await;
         }
-        self.rows_to_check = ((full - length) / per_row / 2).clamp(least, most);
+        self.rows_to_check = ((full - length) / per_row / 2).clamp(1, ROWS_BETWEEN_CHECKS);
         Ok(())
     }
 

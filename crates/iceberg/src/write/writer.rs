@@ -22,6 +22,9 @@ use crate::manifest::DataFile;
 use crate::spec::{PartitionSpecRef, Struct, StructType, TableMetadata};
 use crate::{Error, ErrorKind, Result, Table};
 
+/// Partitions of one batch that are written between two looks at the memory in use.
+const PARTS_BETWEEN_CHECKS: usize = 32;
+
 /// Settings of a [`DataFileWriter`] that are not the table's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -160,8 +163,11 @@ impl DataFileWriter {
 
     async fn try_write(&mut self, batch: &RecordBatch) -> Result<()> {
         let batch = self.coercion.coerce(batch)?;
-        for part in self.partitioner.split(batch)? {
+        for (number, part) in (1..).zip(self.partitioner.split(batch)?) {
             self.write_part(part).await?;
+            if number % PARTS_BETWEEN_CHECKS == 0 {
+                self.release_memory().await?;
+            }
         }
         self.release_memory().await
     }
