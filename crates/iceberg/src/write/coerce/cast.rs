@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, FixedSizeBinaryBuilde
 use arrow::buffer::NullBuffer;
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, Decimal128Type, Time64MicrosecondType, TimeUnit};
 use arrow::error::ArrowError;
 
 use super::{Problem, mismatch};
@@ -14,6 +14,8 @@ use crate::spec::PrimitiveType;
 
 const OPTIONS: CastOptions<'static> =
     CastOptions { safe: true, format_options: arrow::util::display::FormatOptions::new() };
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// How a type gets to another without loss.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,8 +65,9 @@ pub(super) fn primitive(
 ) -> Result<ArrayRef, Problem> {
     let way = way(column.data_type(), wanted, arrow).ok_or_else(|| mismatch(path, column.data_type(), arrow))?;
     let failed = |e: ArrowError| Problem::new(path, None, e);
+    let hidden = |row: usize| visible.is_some_and(|visible| visible.is_null(row));
     let converted = match way {
-        Way::Same => return Ok(Arc::clone(column)),
+        Way::Same => Arc::clone(column),
         Way::Cast | Way::CastAndCompare => cast_with_options(column, arrow, &OPTIONS).map_err(failed)?,
         Way::Bytes => {
             let bytes = cast_with_options(column, &DataType::Binary, &OPTIONS).map_err(failed)?;
@@ -72,22 +75,41 @@ pub(super) fn primitive(
         }
         Way::UuidText => uuids(column).map_err(failed)?,
     };
-    let lost = |row: &usize| {
-        column.is_valid(*row) && converted.is_null(*row) && visible.is_none_or(|visible| visible.is_valid(*row))
-    };
-    let mut first = None;
+    let mut lost = None;
     if converted.null_count() > column.null_count() {
-        first = (0..column.len()).find(lost);
+        lost = (0..column.len()).find(|row| column.is_valid(*row) && converted.is_null(*row) && !hidden(*row));
     }
     if way == Way::CastAndCompare {
         let back = cast_with_options(&converted, column.data_type(), &OPTIONS).map_err(failed)?;
         let differ: BooleanArray = distinct(&back, column).map_err(failed)?;
-        let differs = |row: &usize| differ.value(*row) && visible.is_none_or(|visible| visible.is_valid(*row));
-        first = differ.has_true().then(|| (0..column.len()).find(differs)).flatten();
+        lost = differ.has_true().then(|| (0..column.len()).find(|row| differ.value(*row) && !hidden(*row))).flatten();
     }
-    match first {
+    if let Some(row) = lost {
+        return Err(Problem::new(path, Some(row), format!("the value does not fit {wanted} without loss")));
+    }
+    match out_of_range(&converted, wanted, hidden) {
+        Some(row) => Err(Problem::new(path, Some(row), format!("the value is out of the range of {wanted}"))),
         None => Ok(converted),
-        Some(row) => Err(Problem::new(path, Some(row), format!("the value does not fit {wanted} without loss"))),
+    }
+}
+
+/// The first row whose value Arrow's type can hold and Iceberg's cannot: a decimal of more digits, which would be cut
+/// off in the file, or a time of no day.
+fn out_of_range(column: &ArrayRef, wanted: &PrimitiveType, hidden: impl Fn(usize) -> bool) -> Option<usize> {
+    let first = |out: &mut dyn Iterator<Item = bool>| {
+        out.enumerate().find(|(row, out)| *out && column.is_valid(*row) && !hidden(*row)).map(|(row, _)| row)
+    };
+    match wanted {
+        PrimitiveType::Decimal { precision, .. } => {
+            let limit = 10_u128.checked_pow(*precision)?;
+            let values = column.as_primitive::<Decimal128Type>().values();
+            first(&mut values.iter().map(|value| value.unsigned_abs() >= limit))
+        }
+        PrimitiveType::Time => {
+            let values = column.as_primitive::<Time64MicrosecondType>().values();
+            first(&mut values.iter().map(|value| !(0..MICROS_PER_DAY).contains(value)))
+        }
+        _ => None,
     }
 }
 

@@ -114,6 +114,9 @@ fn what_would_be_lost_names_the_column_and_row() {
         (array(TimestampSecondArray::from(vec![0, i64::MAX])), "timestamp"),
         (array(StringArray::from(vec!["f79c3e09-677c-4bbd-a479-3f349cb785e7", "x"])), "uuid"),
         (array(BinaryArray::from(vec![[1, 2].as_slice(), &[1]])), "fixed(2)"),
+        (array(Decimal128Array::from(vec![9, 10]).with_precision_and_scale(1, 0).unwrap()), "decimal(1, 0)"),
+        (array(Time64MicrosecondArray::from(vec![0, 86_400_000_000])), "time"),
+        (array(Time32SecondArray::from(vec![0, -1])), "time"),
     ];
     for (column, wanted) in cases {
         let from = column.data_type().clone();
