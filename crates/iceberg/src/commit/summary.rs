@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::manifest::DataFile;
-use crate::spec::{Snapshot, Struct};
+use crate::spec::{Snapshot, TableMetadata};
+use crate::write::partition_path;
 
 /// Totals that every snapshot carries forward.
 const TOTALS: [&str; 6] = [
@@ -26,6 +27,7 @@ pub(super) struct ManifestCounts {
 /// The summary of a snapshot that adds data files, without its operation. `custom` entries give way to ours.
 pub(super) fn of_append(
     files: &[DataFile],
+    metadata: &TableMetadata,
     manifests: ManifestCounts,
     parent: Option<&Snapshot>,
     custom: &HashMap<String, String>,
@@ -42,8 +44,7 @@ pub(super) fn of_append(
             put(key, value);
         }
     }
-    let partitions: HashSet<(i32, &Struct)> = files.iter().map(|f| (f.spec_id, &f.partition)).collect();
-    put("changed-partition-count", partitions.len() as u64);
+    put("changed-partition-count", partitions(files, metadata).len() as u64);
     put("manifests-created", manifests.created as u64);
     put("manifests-kept", manifests.kept as u64);
     put("manifests-replaced", manifests.replaced as u64);
@@ -65,4 +66,19 @@ pub(super) fn of_append(
     }
     summary.insert("lakelock-version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     summary
+}
+
+/// The partitions of files by their folders, which is what Java counts: minus zero is another than zero, and the text
+/// `null` the same as null.
+fn partitions(files: &[DataFile], metadata: &TableMetadata) -> HashSet<String> {
+    let mut types = HashMap::new();
+    let path = |file: &DataFile| {
+        let spec = metadata.partition_spec_by_id(file.spec_id)?;
+        let partition_type = types
+            .entry(file.spec_id)
+            .or_insert_with(|| spec.partition_type(metadata.current_schema()).ok())
+            .as_ref()?;
+        Some(partition_path(spec, partition_type, &file.partition))
+    };
+    files.iter().filter_map(path).collect()
 }

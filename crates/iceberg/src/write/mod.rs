@@ -16,6 +16,7 @@ mod settings;
 mod upload;
 mod writer;
 
+pub(crate) use partition::partition_path;
 pub use writer::{DataFileWriter, WriteOptions};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::transform::civil;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// `field=value/...` for the values of a spec whose partition type is given, names and values URL-encoded.
-pub(in crate::write) fn partition_path(spec: &PartitionSpec, partition_type: &StructType, values: &Struct) -> String {
+pub(crate) fn partition_path(spec: &PartitionSpec, partition_type: &StructType, values: &Struct) -> String {
     let mut path = String::new();
     for ((field, result), value) in spec.fields().iter().zip(partition_type.fields()).zip(values.iter()) {
         if !path.is_empty() {
