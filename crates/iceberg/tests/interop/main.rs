@@ -2,5 +2,8 @@
 //! checks. Needs a JDK and Maven.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod data_files;
 mod judge;
 mod manifests;
+mod rows;
+mod values;

@@ -185,7 +185,7 @@ fn load(location: &str) -> Table {
     table(TableDocument::read(&bytes, location).unwrap(), location)
 }
 
-fn table(document: TableDocument, location: &str) -> Table {
+pub(crate) fn table(document: TableDocument, location: &str) -> Table {
     let properties = EncryptionProperties::from_table(document.metadata()).unwrap();
     let io = EncryptingFileIO::new(Storage::local(), encryption().manager("db.t", properties));
     Table::new(TableIdent::from_strs(["db", "t"]).unwrap(), Arc::new(document), location.to_owned(), io)
@@ -207,13 +207,13 @@ fn emptied(table: &Table, folder: &Path) -> Table {
     self::table(TableDocument::read(json.to_string().as_bytes(), "emptied").unwrap(), "emptied")
 }
 
-fn applied(table: &Table, commit: &lakelock_iceberg::commit::TableCommit) -> Table {
+pub(crate) fn applied(table: &Table, commit: &lakelock_iceberg::commit::TableCommit) -> Table {
     let document = table.document().apply(&commit.updates, table.metadata_location()).unwrap();
     self::table(document, table.metadata_location())
 }
 
 /// Writes a table's metadata, and returns its location.
-fn saved(table: &Table, folder: &Path, version: u32) -> String {
+pub(crate) fn saved(table: &Table, folder: &Path, version: u32) -> String {
     let path = folder.join(format!("ours/metadata/{version:05}-ours.metadata.json"));
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, table.document().to_json()).unwrap();
