@@ -1,6 +1,10 @@
 //! Tables that Java wrote, read as Java reads them.
 
-use datafusion::prelude::SessionContext;
+use std::sync::Arc;
+
+use datafusion::arrow::compute::concat_batches;
+use datafusion::common::{Column, ScalarValue};
+use datafusion::prelude::{DataFrame, Expr, SessionConfig, SessionContext, lit};
 use lakelock_datafusion::LakelockTableProvider;
 use lakelock_iceberg::{ErrorKind, Table};
 use serde_json::Value;
@@ -46,7 +50,7 @@ async fn every_snapshot_has_the_rows_that_java_reads() {
             let expected = rows::sorted(snapshot["rows"].as_array().unwrap().clone());
             let context = session(LakelockTableProvider::try_new_at(table.clone(), id).unwrap());
             let found = rows::with_uuids(rows::of(query(&context, ALL).await).await, &["uid"]);
-            assert_eq!(found, expected, "{scenario}, snapshot {id}");
+            rows::assert_same(&found, &expected, &format!("{scenario}, snapshot {id}"));
         }
     }
 }
@@ -65,26 +69,30 @@ async fn filters_find_what_they_find_without_pruning() {
 }
 
 async fn compare_filters(table: &Table, scenario: &str, pushdown: bool) {
-    let pruned = session(LakelockTableProvider::try_new(table.clone()).unwrap());
-    query(&pruned, &format!("set datafusion.execution.parquet.pushdown_filters = {pushdown}")).await;
+    let config = SessionConfig::new().set_bool("datafusion.execution.parquet.pushdown_filters", pushdown);
+    let context = SessionContext::new_with_config(config);
+    let provider = LakelockTableProvider::try_new(table.clone()).unwrap().with_metadata_columns();
+    context.register_table("t", Arc::new(provider)).unwrap();
+    let pruned = context.table("t").await.unwrap();
     // The same rows in memory, where nothing is pruned.
-    let all = query(&pruned, "select *, _row_id from t").await.cache().await.unwrap();
-    let memory = SessionContext::new();
-    memory.register_table("t", all.into_view()).unwrap();
-    let schema = query(&pruned, "select * from t").await.schema().clone();
-    for field in schema.fields() {
-        let name = field.name();
+    let batches = pruned.clone().collect().await.unwrap();
+    let all = concat_batches(&batches[0].schema(), &batches).unwrap();
+    let memory = context.read_batch(all.clone()).unwrap();
+    for (field, values) in all.schema().fields().iter().zip(all.columns()) {
         if field.data_type().is_nested() {
             continue;
         }
-        let (filters, values) =
-            (["=", "<>", "<", ">="], format!("select \"{name}\" from t order by _row_id limit 1 offset 3"));
-        let mut conditions = vec![format!("\"{name}\" is null"), format!("\"{name}\" is not null")];
-        conditions.extend(filters.map(|op| format!("\"{name}\" {op} ({values})")));
-        for condition in conditions {
-            let text = format!("select _row_id from t where {condition}");
-            let (found, expected) = (query(&pruned, &text).await, query(&memory, &text).await);
-            assert_eq!(rows::of(found).await, rows::of(expected).await, "{scenario}: {condition}");
+        let column = || Expr::Column(Column::from_name(field.name()));
+        let mut filters = vec![column().is_null(), column().is_not_null()];
+        for row in [1, values.len() / 2] {
+            let value = || lit(ScalarValue::try_from_array(values, row).unwrap());
+            filters.extend([column().eq(value()), column().lt(value()), column().gt_eq(value())]);
+        }
+        for filter in filters {
+            let what = format!("{scenario}, pushdown {pushdown}: {filter}");
+            let matching = |of: &DataFrame| of.clone().filter(filter.clone()).unwrap().select_columns(&["_row_id"]);
+            let (found, expected) = (matching(&pruned).unwrap(), matching(&memory).unwrap());
+            rows::assert_same(&rows::of(found).await, &rows::of(expected).await, &what);
         }
     }
 }
@@ -116,7 +124,9 @@ async fn only_files_that_may_match_are_opened() {
     let written = judge::write("partitioned-day", folder.path());
     let metadata = written["metadata"].as_str().unwrap();
     let context = session(LakelockTableProvider::try_new(open(metadata).await).unwrap());
-    let all = rows::of(query(&context, "select id, at_utc, _file from t where at_utc is not null").await).await;
+    // Of years that the engine's own arithmetic can handle.
+    let text = "select id, at_utc, _file from t where at_utc > '1900-01-01' and at_utc < '2200-01-01'";
+    let all = rows::of(query(&context, text).await).await;
     let day = |row: &Value| row["at_utc"].as_str().unwrap()[..10].to_owned();
     let one = day(&all[0]);
     let expected = all.iter().filter(|row| day(row) == one).count();
