@@ -17,6 +17,7 @@ mod conform;
 mod error;
 mod filter;
 mod footer_cache;
+mod insert;
 mod metadata_columns;
 mod provider;
 mod reader;

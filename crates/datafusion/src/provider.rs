@@ -12,6 +12,7 @@ use datafusion::common::project_schema;
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
@@ -30,6 +31,7 @@ use crate::columns::{InitialDefaults, scalar};
 use crate::error::external;
 use crate::filter::to_predicate;
 use crate::footer_cache::FooterCache;
+use crate::insert::AppendSink;
 use crate::metadata_columns::MetadataColumn;
 use crate::reader::{FileToRead, KeyedReaderFactory};
 use crate::source::DataFileSource;
@@ -225,10 +227,21 @@ impl TableProvider for LakelockTableProvider {
     async fn insert_into(
         &self,
         _: &dyn Session,
-        _: Arc<dyn ExecutionPlan>,
-        _: InsertOp,
+        input: Arc<dyn ExecutionPlan>,
+        insert_op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(self.unsupported("INSERT"))
+        if insert_op != InsertOp::Append {
+            return Err(self.unsupported(&insert_op.name().to_uppercase()));
+        }
+        let Some(catalog) = &self.catalog else { return Err(self.unsupported("INSERT outside of a catalog")) };
+        if self.own_fields().len() != self.schema.fields().len() {
+            return Err(self.unsupported("INSERT into metadata columns"));
+        }
+        if self.scan.snapshot().map(|s| s.snapshot_id()) != self.table.metadata().current_snapshot_id() {
+            return Err(self.unsupported("INSERT into an old snapshot"));
+        }
+        let sink = AppendSink::new(self.table.clone(), Arc::clone(&self.schema), Arc::clone(catalog));
+        Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
 
     // DataFusion hands these hooks the filters of the optimized plan, in which `where false`, `where id = null` and
