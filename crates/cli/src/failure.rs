@@ -3,15 +3,13 @@
 use std::error::Error as StdError;
 use std::fmt::{Display, Write as _};
 use std::io;
+use std::sync::Arc;
 
 use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use parquet::errors::ParquetError;
 
 use crate::terminal::{Paint, printable, wrapped};
-
-/// Columns that the word before a cause takes, less the two of its indent.
-const BEFORE: usize = "caused by: ".len() - 2;
 
 /// Shorthand for this program's results.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -76,6 +74,11 @@ impl Failure {
 
     /// The screen: `error: message`, the causes as indented lines, the hint; lines are broken at `width` if there is one.
     pub(crate) fn render(&self, paint: Paint, width: Option<usize>) -> String {
+        self.render_below(None, paint, width)
+    }
+
+    /// The same, with `...` for a folder that the reader knows.
+    pub(crate) fn render_below(&self, folder: Option<&str>, paint: Paint, width: Option<usize>) -> String {
         let mut lines: Vec<String> = self.messages.iter().rev().cloned().collect();
         for cause in self.causes() {
             let text = cause.to_string();
@@ -86,12 +89,13 @@ impl Failure {
         }
         let mut screen = String::new();
         for (depth, line) in lines.iter().enumerate() {
-            let before = match depth {
-                0 => paint.error("error:"),
-                _ => format!("{}caused by:", "  ".repeat(depth)),
+            let line = folder.map_or_else(|| line.clone(), |folder| line.replace(folder, "..."));
+            let line = printable(&line);
+            let (before, taken) = match depth {
+                0 => (paint.error("error:"), "error: ".len()),
+                _ => (format!("{}caused by:", "  ".repeat(depth)), 2 * depth + "caused by: ".len()),
             };
-            let indent = 2 * (depth + 1);
-            let _ = writeln!(screen, "{before} {}", wrapped(&printable(line), width, indent + BEFORE, indent));
+            let _ = writeln!(screen, "{before} {}", wrapped(&line, width, taken, 2 * (depth + 1)));
         }
         if let Some(hint) = self.hint.clone().or_else(|| crate::app::hint_for(self)) {
             let _ = writeln!(screen, "{} {}", paint.hint("hint:"), wrapped(&hint, width, "hint: ".len(), 2));
@@ -114,6 +118,9 @@ fn carried<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'stat
                 DataFusionError::IoError(inner) => inner,
                 _ => return error,
             }
+        } else if let Some(shared) = error.downcast_ref::<Arc<lakelock_kms::Error>>() {
+            // Of a call to the KMS that several waited for.
+            shared.as_ref()
         } else if let Some(ArrowError::ExternalError(inner)) = error.downcast_ref() {
             inner.as_ref()
         } else if let Some(ParquetError::External(inner)) = error.downcast_ref() {

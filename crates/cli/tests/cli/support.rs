@@ -63,7 +63,7 @@ impl Folder {
         let outcome = self.run(arguments);
         assert_eq!(outcome.code, code, "{arguments:?}: {outcome:?}");
         assert_eq!(outcome.stdout, "", "{arguments:?}");
-        assert!(outcome.stderr.starts_with("error: "), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.lines().any(|line| line.starts_with("error: ")), "{arguments:?}: {}", outcome.stderr);
         outcome.stderr
     }
 

@@ -224,7 +224,11 @@ impl<'a> Tour<'a> {
         match outcome {
             Ok(()) => Err(Failure::new("this query should have failed: please report it")),
             Err(failure) if failure.is_broken_pipe() => Err(failure),
-            Err(failure) => say(failure.render(self.paint, Some(WIDTH))),
+            Err(failure) => {
+                // What everybody sees already, and no screen has room for.
+                let root = format!("{}/warehouse/demo/flights/data", self.folder.display());
+                say(failure.render_below(Some(&root), self.paint, Some(WIDTH)))
+            }
         }
     }
 
@@ -238,8 +242,8 @@ impl<'a> Tour<'a> {
             format!("{program} sql 'select * from {TABLE} limit 3' --output json"),
             format!("{program} table describe {TABLE}"),
             format!("{program} table files {TABLE}"),
-            format!("{program} inspect warehouse/demo/flights/metadata/snap-*.avro"),
-            format!("{program} inspect warehouse/demo/flights/metadata/snap-*.avro --table {TABLE}"),
+            format!("{program} inspect warehouse/*/*/*/snap-*.avro"),
+            format!("{program} inspect warehouse/*/*/*/snap-*.avro --table {TABLE}"),
             format!("{program} sql"),
         ] {
             say(format!("  {}", self.paint.command(command)))?;
