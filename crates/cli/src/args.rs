@@ -15,10 +15,7 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Encrypted Apache Iceberg tables: make them, load them, query them, look inside.
-///
-/// Every file of such a table is encrypted under a key of its own, and those keys under a master key that stays in a key
-/// management service or a local keystore. Java, Spark, Flink and Trino read and write the same tables.
+/// Encrypted Apache Iceberg tables: make them, load them, query them, look inside
 #[derive(Debug, Parser)]
 #[command(
     name = "lakelock",
@@ -27,39 +24,35 @@ const STYLES: Styles = Styles::styled()
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "\
+Every file of such a table is encrypted under a key of its own, and those keys
+under a master key that stays in a key management service or a local keystore.
+Java, Spark, Flink and Trino read and write the same tables.
+
 Start here:
-  lakelock demo                                     a tour on real data, in ./lakelock-demo
+  lakelock demo                    a tour on real data, in ./lakelock-demo
 
 Or with a table of your own:
-  lakelock init                                     a catalog and a keystore in this folder
+  lakelock init                    a catalog and a keystore in this folder
   lakelock keystore create-key orders-key
   lakelock load shop.orders orders.csv --create --key orders-key
   lakelock sql 'select count(*) from shop.orders'
 
-`lakelock COMMAND --help` shows examples of each command.",
-    after_long_help = "\
-Start here:
-  lakelock demo                                     a tour on real data, in ./lakelock-demo
+`lakelock COMMAND --help` explains a command, with examples.
 
-Or with a table of your own:
-  lakelock init                                     a catalog and a keystore in this folder
-  lakelock keystore create-key orders-key
-  lakelock load shop.orders orders.csv --create --key orders-key
-  lakelock sql 'select count(*) from shop.orders'
-
-Configuration: lakelock.toml (--config, else $LAKELOCK_CONFIG, the current folder, ~/.config/lakelock/), with a table of
-Iceberg catalog properties per catalog:
-
+Configuration is a file lakelock.toml: that of --config, else $LAKELOCK_CONFIG,
+in the current folder, in ~/.config/lakelock/. It has a table of Iceberg catalog
+properties for each catalog:
   [catalog.main]
-  type = \"sql\"                        # or \"memory\"
-  uri = \"sqlite:catalog.db\"           # relative paths start at the file's folder
+  type = \"sql\"                       # or \"memory\"
+  uri = \"sqlite:catalog.db\"          # paths start at the file's folder
   warehouse = \"warehouse\"
   encryption.kms-impl = \"local\"
   keystore.path = \"keystore.json\"
-  keystore.key-file = \"keystore.key\"  # else the passphrase in $LAKELOCK_KEYSTORE_PASSPHRASE, or asked for
-
-Variables LAKELOCK_CATALOG__NAME__PROPERTY override the file: upper case for lower case, `__` for `.`, `_` for `-`;
-LAKELOCK_CATALOG__MAIN__KEYSTORE__KEY_FILE is keystore.key-file of main. `--set PROPERTY=VALUE` overrides both.
+  keystore.key-file = \"keystore.key\" # else $LAKELOCK_KEYSTORE_PASSPHRASE, or
+                                     # the passphrase is asked for
+Variables LAKELOCK_CATALOG__NAME__PROPERTY override the file: upper case stands
+for lower case, `__` for `.` and `_` for `-`, so that keystore.key-file of main
+is LAKELOCK_CATALOG__MAIN__KEYSTORE__KEY_FILE. --set overrides both.
 
 Data goes to standard output, everything else to standard error.
 Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 an audit found something."

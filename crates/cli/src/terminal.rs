@@ -8,12 +8,13 @@ use clap::ValueEnum;
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set
+    // Plain comments: documented values would make every command's help long.
+    // On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Even into a file or pipe
+    // Even into a file or pipe.
     Always,
-    /// Not at all
+    // Not at all.
     Never,
 }
 
@@ -97,7 +98,16 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Columns of the terminal that standard error is, if it is one.
 pub(crate) fn stderr_width() -> Option<usize> {
-    terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0)).filter(|width| *width >= 20)
+    usable_width(terminal_size::terminal_size_of(io::stderr()))
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+pub(crate) fn stdout_width() -> Option<usize> {
+    usable_width(terminal_size::terminal_size_of(io::stdout()))
+}
+
+fn usable_width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    size.map(|(width, _)| usize::from(width.0)).filter(|width| *width >= 20)
 }
 
 /// Text broken at spaces so that no line exceeds `width`, if words allow it: `taken` columns of the first line are taken,

@@ -11,10 +11,11 @@ use crate::context::Context;
 use crate::failure::Result;
 
 /// A tour on real data: make an encrypted table, load it, query it, tamper with it
-///
-/// Works on 336,776 flights, in a folder of its own that stays for you to explore. Needs no input and no configuration.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Works on 336,776 flights, in a folder of its own that stays for you to explore.
+Needs no input and no configuration.
+
 Examples:
   lakelock demo                in ./lakelock-demo
   lakelock demo /tmp/tour      elsewhere")]

@@ -10,14 +10,16 @@ use crate::context::{Context, open_catalog};
 use crate::failure::{Context as _, Failure, Result};
 
 /// Make a catalog, a keystore and a configuration in a folder
-///
-/// Makes lakelock.toml, a keystore, a SQLite catalog and a warehouse folder. Nothing that exists is overwritten.
-///
-/// The keystore holds the master keys. By default it is sealed with a key file next to it, so that nothing has to be
-/// typed; that protects the warehouse once it is copied elsewhere, and not from somebody who can read this folder. For
-/// production move the key file away (keystore.key-file in lakelock.toml), use --passphrase, or a key management service.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Makes lakelock.toml, a keystore, a SQLite catalog and a warehouse folder.
+Nothing that exists is overwritten.
+
+The keystore holds the master keys. It is sealed with a key file next to it, so
+that nothing has to be typed: that protects a warehouse that is copied away, but
+not from somebody who can read this folder. For production move the key file
+away (keystore.key-file in lakelock.toml) or use --passphrase.
+
 Examples:
   lakelock init                       in the current folder
   lakelock init lake                  in ./lake

@@ -1,5 +1,6 @@
 //! `lakelock inspect`.
 
+use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,14 +15,16 @@ use crate::failure::{Failure, Result};
 use crate::inspect::Subject;
 use crate::names;
 use crate::output::{Listing, OutputFormat, print_document};
+use crate::terminal::printable;
 
 /// Say what a file is: encrypted or not, its lengths, blocks and keys
-///
-/// Knows Parquet with an encrypted or plaintext footer, AES GCM streams (AGS1), Avro, Puffin and table metadata. With
-/// --table, a manifest list or manifest of that table is decrypted and shown as JSON, its keys redacted; of a data file
-/// the table's entry is shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Knows Parquet with an encrypted or plaintext footer, AES GCM streams (AGS1),
+Avro, Puffin and table metadata. With --table, a manifest list or manifest of
+that table is decrypted and shown as JSON, keys redacted; of a data file, what
+its manifest says.
+
 Examples:
   lakelock inspect warehouse/shop/orders/data/00000-0.parquet
   lakelock inspect s3://lake/shop/orders/metadata/snap-1.avro --output json
@@ -50,12 +53,21 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let report = Subject::open(&storage, &location).await?.describe().await?;
     match context.format() {
         OutputFormat::Json => print_document(&report.into_json()),
-        format => {
+        OutputFormat::Csv => {
             let lines = report.lines();
             Listing::default()
                 .text("property", lines.iter().map(|(name, _)| Some(name)))
                 .text("value", lines.iter().map(|(_, value)| Some(value)))
-                .print(format, context.paint())
+                .print(OutputFormat::Csv, context.paint())
+        }
+        OutputFormat::Table => {
+            let lines = report.lines();
+            let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+            let mut out = io::stdout().lock();
+            for (name, value) in lines {
+                writeln!(out, "{}  {}", context.paint().dim(format!("{name:<width$}")), printable(&value))?;
+            }
+            Ok(())
         }
     }
 }

@@ -17,13 +17,15 @@ use crate::failure::{Context as _, Failure, Result};
 use crate::output::Listing;
 
 /// Make and list master keys in the local keystore
-///
-/// The keystore is the file that the catalog property keystore.path names. It is sealed with the key file of
-/// keystore.key-file, or with a passphrase: from the environment variable LAKELOCK_KEYSTORE_PASSPHRASE (or the one that
-/// keystore.passphrase-env names), or asked for. A key can be made and used, but never shown.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "shown as help")]
-#[command(arg_required_else_help = true)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+The keystore is the file that the catalog property keystore.path names. It is
+sealed with the key file of keystore.key-file, or with a passphrase: from the
+variable LAKELOCK_KEYSTORE_PASSPHRASE (or what keystore.passphrase-env names),
+or asked for. A key can be made and used, but never shown."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

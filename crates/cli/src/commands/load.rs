@@ -29,18 +29,20 @@ use crate::terminal::{byte_size, grouped};
 const QUEUE: usize = 4;
 
 /// Append files to a table: CSV, JSON lines, Parquet
-///
-/// All files go into one commit, and a row that does not fit stops all of it: then nothing is committed, and no file
-/// is left. Columns are matched by name. CSV files start with a line of names; an unquoted empty field is null, "" is an
-/// empty string. Text is read as `lakelock sql` writes it: ISO 8601 dates and times (UTC where a timestamptz has no
-/// zone), hex for binary. JSON lines hold one object a line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+All files go into one commit. A row that does not fit stops all of it: nothing
+is committed then, and no file is left. Columns are matched by name.
+CSV files start with a line of names; an empty field is null, \"\" an empty
+string. JSON files hold one object a line. Text is read as `lakelock sql` writes
+it: dates and times in ISO 8601 (UTC if a timestamptz has no zone), binary in hex.
+
 Examples:
   lakelock load shop.orders orders.parquet more.csv
   lakelock load shop.orders orders.csv --create --key orders-key
-  lakelock load shop.events events.jsonl --create --key events-key --partition-by 'day(at)'
-  lakelock load shop.flights flights.csv --null NA --create --key k --schema 'day date, delay int, tail string'")]
+  lakelock load shop.events events.jsonl --create --key k --partition-by 'day(at)'
+  lakelock load shop.flights flights.csv --null NA --create --key k \\
+    --schema 'day date, delay int, tail string'")]
 pub(crate) struct Arguments {
     /// NAMESPACE.TABLE
     table: String,

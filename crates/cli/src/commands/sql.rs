@@ -17,22 +17,22 @@ use crate::failure::{Context as _, Failure, Result};
 use crate::names;
 use crate::output::RowWriter;
 use crate::shell::{HELP, Request, Shell, Words};
-use crate::terminal::{grouped, stderr_width};
+use crate::terminal::{grouped, stderr_width, stdout_width};
 
 /// Columns of so many tables are known to the shell's completion.
 const COMPLETED_TABLES: usize = 100;
 
 /// Query tables with SQL, in one statement or in a shell
-///
-/// Tables are NAMESPACE.TABLE, with the catalog's name before it if need be. Without a statement, and on a terminal,
-/// this is a shell: statements end with a semicolon, Tab completes, and \? helps. Each table has the columns _row_id and
-/// _last_updated_sequence_number for those who ask for them by name. The language is DataFusion's; tables are changed by
-/// `lakelock load` and `lakelock table`.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "shown as help")]
 #[command(after_help = "\
+Tables are NAMESPACE.TABLE, with the catalog's name before it if need be.
+Without a statement, and on a terminal, this is a shell: statements end with a
+semicolon, Tab completes, \\? helps. Every table also has the columns _row_id,
+_last_updated_sequence_number, _file and _pos, for those who name them.
+The language is DataFusion's; `lakelock load` and `lakelock table` change tables.
+
 Examples:
-  lakelock sql 'select carrier, avg(arr_delay) from demo.flights group by carrier'
+  lakelock sql 'select day, sum(total) from shop.orders group by day order by day'
   lakelock sql 'select * from shop.orders' --output csv > orders.csv
   lakelock sql -f report.sql --output json | jq .total
   echo 'select 1' | lakelock sql
@@ -89,7 +89,7 @@ pub(crate) async fn query(context: &Context, session: &SessionContext, statement
     let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
     options.verify_plan(frame.logical_plan()).map_err(|_| cannot_change())?;
     let mut rows = frame.execute_stream().await.map_err(sql_failure)?;
-    let mut writer = RowWriter::stdout(context.format(), context.paint(), rows.schema())?;
+    let mut writer = RowWriter::stdout(context.format(), context.paint(), rows.schema())?.fitting(stdout_width());
     while let Some(batch) = rows.try_next().await.map_err(sql_failure)? {
         writer.write(batch)?;
     }

@@ -28,12 +28,13 @@ pub(crate) struct Arguments {
 enum Command {
     Create(create::Arguments),
     /// Add a table that something else wrote
-    ///
-    /// The catalog keeps the key's id, so that a change of metadata.json cannot take the encryption away unnoticed.
     #[command(after_help = "\
+The catalog keeps the key's id, so that nobody can take the encryption out of
+metadata.json unnoticed.
+
 Examples:
-  lakelock table register shop.orders /lake/shop/orders/metadata/v3.metadata.json --key orders-key
-  lakelock table register shop.notes /lake/shop/notes/metadata/v1.metadata.json --plaintext")]
+  lakelock table register shop.orders /lake/orders/metadata/v3.metadata.json --key k
+  lakelock table register shop.notes /lake/notes/metadata/v1.metadata.json --plaintext")]
     Register {
         /// NAMESPACE.TABLE, which must not exist yet
         table: String,

@@ -13,11 +13,12 @@ use crate::failure::{Context as _, Failure, Result};
 /// How a file's rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormat {
-    /// Comma-separated values with a header line
+    // Plain comments: documented values would make the help long.
+    // Comma-separated values with a header line.
     Csv,
-    /// One JSON object a line
+    // One JSON object a line.
     Json,
-    /// Apache Parquet
+    // Apache Parquet.
     Parquet,
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, TimestampMillisecondArray};
-use arrow::datatypes::{Field, Schema};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use arrow::record_batch::RecordBatch;
 
 use super::{OutputFormat, RowWriter};
@@ -48,7 +49,16 @@ impl Listing {
     }
 
     /// Writes it to standard output.
-    pub(crate) fn print(self, format: OutputFormat, paint: Paint) -> Result<()> {
+    pub(crate) fn print(mut self, format: OutputFormat, paint: Paint) -> Result<()> {
+        if format == OutputFormat::Table {
+            // Fractions of a second are for programs.
+            let seconds = DataType::Timestamp(TimeUnit::Second, Some("UTC".into()));
+            for (_, values) in &mut self.columns {
+                if matches!(values.data_type(), DataType::Timestamp(..)) {
+                    *values = cast(values, &seconds)?;
+                }
+            }
+        }
         let fields: Vec<Field> =
             self.columns.iter().map(|(name, values)| Field::new(*name, values.data_type().clone(), true)).collect();
         let schema = Arc::new(Schema::new(fields));

@@ -15,11 +15,12 @@ pub(crate) use rows::{RowWriter, print_document};
 /// How data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Columns for people
+    // Plain comments: documented values would make every command's help long.
+    // Columns for people.
     #[default]
     Table,
-    /// One JSON object a line
+    // One JSON object a line.
     Json,
-    /// Comma-separated values with a header; null is empty, an empty string is ""
+    // Comma-separated values with a header; null is empty, an empty string is "".
     Csv,
 }

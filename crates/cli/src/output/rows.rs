@@ -17,6 +17,8 @@ pub(crate) struct RowWriter<W> {
     out: W,
     format: OutputFormat,
     paint: Paint,
+    /// Of the terminal, for tables that must fit it.
+    width: Option<usize>,
     schema: SchemaRef,
     pending: Vec<RecordBatch>,
     pending_rows: usize,
@@ -39,7 +41,14 @@ impl<W: Write> RowWriter<W> {
             csv::write_line(&mut line, schema.fields().iter().map(|field| Some(field.name().as_str())));
             out.write_all(line.as_bytes())?;
         }
-        Ok(Self { out, format, paint, schema, pending: Vec::new(), pending_rows: 0, tables: 0, rows: 0 })
+        Ok(Self { out, format, paint, width: None, schema, pending: Vec::new(), pending_rows: 0, tables: 0, rows: 0 })
+    }
+
+    /// Shows rows that are wider than this as one block each.
+    #[must_use]
+    pub(crate) fn fitting(mut self, width: Option<usize>) -> Self {
+        self.width = width;
+        self
     }
 
     /// Writes the rows of a batch.
@@ -62,9 +71,6 @@ impl<W: Write> RowWriter<W> {
     /// Writes what is left and says how many rows there were.
     pub(crate) fn finish(mut self) -> Result<u64> {
         if self.format == OutputFormat::Table && (self.tables == 0 || self.pending_rows > 0) {
-            if self.pending.is_empty() {
-                self.pending.push(RecordBatch::new_empty(self.schema.clone()));
-            }
             self.draw()?;
         }
         self.out.flush()?;
@@ -72,7 +78,8 @@ impl<W: Write> RowWriter<W> {
     }
 
     fn draw(&mut self) -> Result<()> {
-        let drawn = table::draw(&self.pending, self.paint)?;
+        let first = self.rows - self.pending_rows as u64 + 1;
+        let drawn = table::draw(&self.schema, &self.pending, first, self.width, self.paint)?;
         self.out.write_all(drawn.as_bytes())?;
         self.pending.clear();
         self.pending_rows = 0;

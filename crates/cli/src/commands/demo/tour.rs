@@ -108,8 +108,8 @@ impl<'a> Tour<'a> {
         let settings = Config::from_text(&text, &file)?.catalog(Some(DEFAULT_CATALOG), &[], self.folder)?;
         Place::of(&settings.properties)?.open()?.create_key(KEY, KeyLength::Aes256)?;
         say(format!(
-            "A SQLite catalog, a warehouse folder, and a keystore with a master key, {KEY},\n\
-             in {}. The key stays in the keystore; tables know its name alone.",
+            "{}/ has a SQLite catalog, a warehouse folder and a keystore now, with\n\
+             a master key in it: {KEY}. The key stays there; tables know its name alone.",
             self.shown.display()
         ))?;
         Ok(settings)
@@ -143,15 +143,17 @@ impl<'a> Tour<'a> {
     async fn look_at_bytes(&self, table: &Table) -> Result<()> {
         let metadata = fs::read_to_string(local_path(table.metadata_location()))
             .with_context(|| format!("cannot read {}", table.metadata_location()))?;
-        say("metadata.json is for everybody to read: the schema, no rows, and keys wrapped only.")?;
+        say("metadata.json is for everybody to read. It has no rows, and no key unwrapped:")?;
         for line in metadata.as_bytes()[..metadata.len().min(144)].chunks(72) {
             say(format!("  {}", self.paint.dim(String::from_utf8_lossy(line))))?;
         }
         say(format!("  {}", self.paint.dim("...")))?;
         for key in table.metadata().encryption_keys_iter() {
-            let wrapped: String = hex::encode(key.encrypted_key_metadata()).chars().take(16).collect();
-            let by = key.encrypted_by_id().unwrap_or("nothing");
-            say(format!("  {}", self.paint.dim(format!("key {} = {wrapped}..., wrapped by {by}", key.key_id()))))?;
+            let start = |text: &str| format!("{}...", text.chars().take(10).collect::<String>());
+            let (id, wrapped) = (start(key.key_id()), start(&hex::encode(key.encrypted_key_metadata())));
+            let by =
+                key.encrypted_by_id().map_or_else(String::new, |by| if by == KEY { by.to_owned() } else { start(by) });
+            say(format!("  {}", self.paint.dim(format!("key {id} = {wrapped} wrapped by {by}"))))?;
         }
 
         let data = self.data_file(table).await?;
@@ -194,7 +196,7 @@ impl<'a> Tour<'a> {
         };
         fs::write(&file, &whole).with_context(cannot)?;
         self.expect_failure(outcome)?;
-        say("No row of it was believed. The byte is as it was again.")
+        say("\nNo row of it was believed. The byte is as it was again.")
     }
 
     async fn wrong_key(&self, settings: &CatalogSettings) -> Result<()> {
@@ -227,7 +229,7 @@ impl<'a> Tour<'a> {
             Err(failure) => {
                 // What everybody sees already, and no screen has room for.
                 let root = format!("{}/warehouse/demo/flights/data", self.folder.display());
-                say(failure.render_below(Some(&root), self.paint, Some(WIDTH)))
+                say(failure.render_below(Some(&root), self.paint, Some(WIDTH)).trim_end())
             }
         }
     }

@@ -17,17 +17,21 @@ use crate::names;
 const KEY_ID: &str = "encryption.key-id";
 
 /// Make a table
-///
-/// Its namespace is made too if need be. Types: boolean, int, long, float, double, decimal(P, S), date, time, timestamp,
-/// timestamptz, timestamp_ns, timestamptz_ns, string, uuid, fixed(N), binary, list<T>, map<K, V>, struct<name: T, ...>.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "shown as help")]
 #[command(after_help = "\
+Its namespace is made too if need be. Types are boolean, int, long, float,
+double, decimal(P, S), date, time, timestamp, timestamptz, timestamp_ns,
+timestamptz_ns, string, uuid, fixed(N), binary, list<T>, map<K, V> and
+struct<name: T, ...>; `not null` after a type makes a column required.
+
 Examples:
-  lakelock table create shop.orders --key orders-key --schema 'id long not null, day date, total decimal(9, 2)'
+  lakelock table create shop.orders --key orders-key \\
+    --schema 'id long not null, day date, total decimal(9, 2)'
   lakelock table create shop.events --key events-key \\
-    --schema 'at timestamptz, kind string, tags map<string, string>' --partition-by 'day(at), bucket(16, kind)'
-  lakelock table create shop.notes --plaintext --schema 'text string' --property write.parquet.compression-level=9")]
+    --schema 'at timestamptz, kind string, tags map<string, string>' \\
+    --partition-by 'day(at), bucket(16, kind)'
+  lakelock table create shop.notes --plaintext --schema 'text string' \\
+    --property write.parquet.compression-level=9")]
 pub(super) struct Arguments {
     /// NAMESPACE.TABLE
     table: String,

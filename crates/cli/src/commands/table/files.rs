@@ -28,21 +28,29 @@ pub(super) async fn run(context: &Context, table: &str, snapshot: Option<i64>) -
         }
     }
     let files: Vec<_> = entries.iter().map(|entry| &entry.data_file).collect();
-    // People know where the table is; programs want the whole location.
-    let root = format!("{}/", metadata.location().trim_end_matches('/'));
-    let shown = |path: &str| match context.format() {
-        OutputFormat::Table => path.strip_prefix(&root).unwrap_or(path).to_owned(),
-        _ => path.to_owned(),
+    let rows = || files.iter().map(|file| i64::try_from(file.record_count).ok());
+    let bytes = || files.iter().map(|file| i64::try_from(file.file_size_in_bytes).ok());
+    let encrypted = || files.iter().map(|file| file.key_metadata.is_some());
+    let listing = if context.format() == OutputFormat::Table {
+        // People know where the table is, and have no room for all.
+        let root = format!("{}/", metadata.location().trim_end_matches('/'));
+        let shown = |path: &str| path.strip_prefix(&root).unwrap_or(path).to_owned();
+        Listing::default()
+            .numbers("rows", rows())
+            .numbers("bytes", bytes())
+            .flags("encrypted", encrypted())
+            .text("file", files.iter().map(|file| Some(shown(&file.file_path))))
+    } else {
+        Listing::default()
+            .text("file_path", files.iter().map(|file| Some(&file.file_path)))
+            .text("content", files.iter().map(|file| Some(content(file.content))))
+            .text("format", files.iter().map(|file| Some(format(file.file_format))))
+            .numbers("rows", rows())
+            .numbers("stored_bytes", bytes())
+            .numbers("first_row_id", files.iter().map(|file| file.first_row_id))
+            .flags("encrypted", encrypted())
     };
-    Listing::default()
-        .text("file_path", files.iter().map(|file| Some(shown(&file.file_path))))
-        .text("content", files.iter().map(|file| Some(content(file.content))))
-        .text("format", files.iter().map(|file| Some(format(file.file_format))))
-        .numbers("rows", files.iter().map(|file| i64::try_from(file.record_count).ok()))
-        .numbers("stored_bytes", files.iter().map(|file| i64::try_from(file.file_size_in_bytes).ok()))
-        .numbers("first_row_id", files.iter().map(|file| file.first_row_id))
-        .flags("encrypted", files.iter().map(|file| file.key_metadata.is_some()))
-        .print(context.format(), context.paint())
+    listing.print(context.format(), context.paint())
 }
 
 fn content(content: FileContent) -> &'static str {

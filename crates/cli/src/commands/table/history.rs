@@ -8,7 +8,7 @@ use lakelock_iceberg::spec::Snapshot;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::names;
-use crate::output::Listing;
+use crate::output::{Listing, OutputFormat};
 
 pub(super) async fn run(context: &Context, table: &str) -> Result<()> {
     let ident = names::table(table)?;
@@ -17,14 +17,18 @@ pub(super) async fn run(context: &Context, table: &str) -> Result<()> {
     let mut snapshots: Vec<&Arc<Snapshot>> = metadata.snapshots().collect();
     snapshots.sort_by_key(|snapshot| std::cmp::Reverse((snapshot.sequence_number(), snapshot.timestamp_ms())));
     let current = metadata.current_snapshot_id();
-    Listing::default()
+    let listing = Listing::default()
         .instants("committed_at", snapshots.iter().map(|s| Some(s.timestamp_ms())))
         .text("snapshot_id", snapshots.iter().map(|s| Some(s.snapshot_id().to_string())))
         .text("operation", snapshots.iter().map(|s| Some(s.summary().operation.as_str())))
         .numbers("added", snapshots.iter().map(|s| count(s, "added-records")))
-        .numbers("rows", snapshots.iter().map(|s| count(s, "total-records")))
-        .flags("current", snapshots.iter().map(|s| Some(s.snapshot_id()) == current))
-        .print(context.format(), context.paint())
+        .numbers("rows", snapshots.iter().map(|s| count(s, "total-records")));
+    let listing = match context.format() {
+        // The newest is the current one, but for the rare table that was rolled back.
+        OutputFormat::Table if snapshots.first().map(|s| s.snapshot_id()) == current => listing,
+        _ => listing.flags("current", snapshots.iter().map(|s| Some(s.snapshot_id()) == current)),
+    };
+    listing.print(context.format(), context.paint())
 }
 
 /// A number of a snapshot's summary.
