@@ -81,7 +81,7 @@ impl Failure {
     pub(crate) fn render_below(&self, folder: Option<&str>, paint: Paint, width: Option<usize>) -> String {
         let mut lines: Vec<String> = self.messages.iter().rev().cloned().collect();
         for cause in self.causes() {
-            let text = cause.to_string();
+            let text = own_text(cause).replace('\n', " ");
             // Not every layer leaves its cause's text to the cause.
             if !lines.last().is_some_and(|above| above.ends_with(&text)) {
                 lines.push(text);
@@ -104,6 +104,14 @@ impl Failure {
     }
 }
 
+/// What an error says, without the engine's name for its kind.
+fn own_text(error: &(dyn StdError + 'static)) -> String {
+    match error.downcast_ref() {
+        Some(DataFusionError::Plan(text) | DataFusionError::Execution(text)) => text.clone(),
+        _ => error.to_string(),
+    }
+}
+
 /// The error within errors that say nothing but what kind of error they carry.
 fn carried<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'static) {
     let mut error = error;
@@ -116,6 +124,8 @@ fn carried<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'stat
                 DataFusionError::ArrowError(inner, _) => inner.as_ref(),
                 DataFusionError::ParquetError(inner) => inner.as_ref(),
                 DataFusionError::IoError(inner) => inner,
+                DataFusionError::SQL(inner, _) => inner.as_ref(),
+                DataFusionError::SchemaError(inner, _) => inner.as_ref(),
                 _ => return error,
             }
         } else if let Some(shared) = error.downcast_ref::<Arc<lakelock_kms::Error>>() {

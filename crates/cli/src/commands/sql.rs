@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use futures::TryStreamExt as _;
 use lakelock_catalog::Catalog;
 
+use super::table;
 use crate::context::{Context, OpenCatalog};
 use crate::failure::{Context as _, Failure, Result};
 use crate::names;
@@ -148,7 +149,7 @@ async fn shell(context: &Context, catalog: &OpenCatalog, session: &SessionContex
             }
             Request::Unknown(what) => Err(Failure::usage(format!("{what} is unknown")).hint("\\? lists what there is")),
             Request::Describe(None) => query(context, session, &list_tables(catalog)).await,
-            Request::Describe(Some(table)) => query(context, session, &format!("describe {table}")).await,
+            Request::Describe(Some(table)) => columns(context, catalog, &table).await,
             Request::Statement(statement) => tokio::select! {
                 outcome = query(context, session, &statement) => outcome,
                 _ = tokio::signal::ctrl_c() => Err(Failure::new("interrupted")),
@@ -162,6 +163,11 @@ async fn shell(context: &Context, catalog: &OpenCatalog, session: &SessionContex
     }
     shell.save();
     Ok(())
+}
+
+async fn columns(context: &Context, catalog: &OpenCatalog, table: &str) -> Result<()> {
+    let table = catalog.load_table(&names::table(table)?).await?;
+    table::columns(table.metadata()).print(context.format(), context.paint())
 }
 
 fn list_tables(catalog: &OpenCatalog) -> String {

@@ -15,6 +15,7 @@ use crate::names;
 use crate::output::Listing;
 
 pub(crate) use create::{Layout, Protection, create};
+pub(crate) use describe::columns;
 
 /// Make tables and look at them
 #[derive(Debug, Args)]

@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
                 Ok(())
             }
             _ => {
-                report.format("unknown", false);
+                report.set("format", "unknown");
                 report.set("first_bytes", hex::encode(&head[..head.len().min(16)]));
                 Ok(())
             }

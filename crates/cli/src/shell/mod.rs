@@ -58,13 +58,15 @@ impl Request {
 }
 
 /// What `\?` says.
-pub(crate) const HELP: &str = "\
-  select ... ;      run a statement; it may take several lines and ends with a semicolon
-  \\d                list all tables
-  \\d NAMESPACE.T    show a table's columns
-  \\?                this help
-  \\q                leave (or Ctrl-D)
-  Tab completes keywords, tables and columns; Ctrl-R searches the history; Ctrl-C drops a statement.";
+pub(crate) const HELP: &str = "  \
+  select ... ;     run a statement: it may take several lines, up to a semicolon
+  \\d               list all tables
+  \\d NAMESPACE.T   show a table's columns
+  \\?               this help
+  \\q               leave (or Ctrl-D)
+
+  Tab completes keywords, tables and columns. Ctrl-R searches the history.
+  Ctrl-C stops a statement.";
 
 /// Reads requests from a terminal, with history and completion.
 pub(crate) struct Shell {

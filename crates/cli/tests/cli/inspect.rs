@@ -28,7 +28,6 @@ fn each_kind_of_file_is_known() {
         (of("open", "-m0.avro"), "Iceberg manifest (Avro)", false),
         (of("secret", "00001-"), "Iceberg table metadata", false),
         (folder.path("catalog.db"), "SQLite database", false),
-        (folder.path("blob"), "unknown", false),
     ];
     for (file, format, encrypted) in cases {
         let report = inspect(&folder, &file, &[]);
@@ -42,6 +41,9 @@ fn each_kind_of_file_is_known() {
     assert_eq!((&list["blocks"], &list["block_length"]), (&1.into(), &1_048_576.into()));
     assert_eq!(list["plaintext_length"].as_u64().unwrap() + 36, list["stored_length"].as_u64().unwrap());
     assert!(folder.ok(&["inspect", of("secret", "snap-").to_str().unwrap()]).contains("encrypted"));
+
+    let unknown = inspect(&folder, &folder.path("blob"), &[]);
+    assert_eq!((&unknown["format"], &unknown["encrypted"]), (&"unknown".into(), &Value::Null));
 
     // A cut file is still told, as damaged.
     let bytes = std::fs::read(of("secret", ".parquet")).unwrap();

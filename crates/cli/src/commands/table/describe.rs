@@ -109,7 +109,8 @@ fn instant(millis: i64) -> String {
         .map_or_else(|| format!("{millis} ms"), |at| at.to_rfc3339_opts(SecondsFormat::Millis, false))
 }
 
-fn columns(metadata: &TableMetadata) -> Listing {
+/// A table's columns.
+pub(crate) fn columns(metadata: &TableMetadata) -> Listing {
     let fields = metadata.current_schema().as_struct().fields();
     Listing::default()
         .numbers("id", fields.iter().map(|field| Some(i64::from(field.id))))
