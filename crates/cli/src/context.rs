@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lakelock_catalog::Catalog;
+use lakelock_crypto::{KeyLength, SecretKey};
 use lakelock_kms::{KeyManagementClient, KmsRegistry, LocalKms};
 
 use crate::args::GlobalOptions;
@@ -97,12 +98,24 @@ impl Context {
 
 /// A catalog, open.
 #[derive(Debug, Clone)]
-pub(crate) struct OpenCatalog(Arc<dyn Catalog>);
+pub(crate) struct OpenCatalog {
+    catalog: Arc<dyn Catalog>,
+    kms: Option<Arc<dyn KeyManagementClient>>,
+}
 
 impl OpenCatalog {
     /// For those who keep it.
     pub(crate) fn shared(&self) -> Arc<dyn Catalog> {
-        self.0.clone()
+        self.catalog.clone()
+    }
+
+    /// Whether the KMS wraps with a master key, so that work which needs it need not be done in vain. Without a KMS
+    /// there is nothing to ask; writing says so itself.
+    pub(crate) async fn check_master_key(&self, key_id: &str) -> Result<()> {
+        let Some(kms) = &self.kms else { return Ok(()) };
+        let key = SecretKey::generate(KeyLength::Aes128)?;
+        kms.wrap_key(&key, key_id).await.with_context(|| format!("the master key {key_id} cannot be used"))?;
+        Ok(())
     }
 }
 
@@ -110,7 +123,7 @@ impl std::ops::Deref for OpenCatalog {
     type Target = dyn Catalog;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.catalog
     }
 }
 
@@ -131,5 +144,5 @@ async fn open(settings: &CatalogSettings, registry: &KmsRegistry) -> Result<Open
     let catalog = lakelock_catalog::catalog_from_properties_with_registry(&settings.name, &properties, registry)
         .await
         .with_context(|| format!("cannot open the catalog {}", settings.name))?;
-    Ok(OpenCatalog(catalog))
+    Ok(OpenCatalog { catalog, kms: registry.from_catalog_properties(&properties)? })
 }

@@ -18,8 +18,8 @@ use lakelock_iceberg::write::{DataFileWriter, WriteOptions};
 use lakelock_iceberg::{Error as TableError, Table};
 use tokio::sync::mpsc;
 
-use super::table::{self, Layout, Protection};
-use crate::context::Context;
+use super::table::{self, KEY_ID, Layout, Protection};
+use crate::context::{Context, OpenCatalog};
 use crate::failure::{Context as _, Failure, Result};
 use crate::ingest::{self, CsvOptions, FileFormat, Progress, Source};
 use crate::names;
@@ -93,7 +93,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let catalog = context.catalog_with_keys().await?;
     if !arguments.create {
         let table = catalog.load_table(&ident).await?;
-        return load(context, &*catalog, &table, sources, csv).await;
+        return load(context, &catalog, &table, sources, csv).await;
     }
 
     if catalog.table_exists(&ident).await? {
@@ -101,8 +101,8 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     }
     let schema = new_schema(&arguments, &sources, &csv)?;
     let protection = Protection::under(arguments.key.clone());
-    let table = table::create(context, &*catalog, &ident, schema, &protection, &arguments.layout).await?;
-    let loaded = load(context, &*catalog, &table, sources, csv).await;
+    let table = table::create(context, &catalog, &ident, schema, &protection, &arguments.layout).await?;
+    let loaded = load(context, &catalog, &table, sources, csv).await;
     if loaded.is_err() {
         take_back(context, &*catalog, &ident).await;
     }
@@ -130,11 +130,12 @@ async fn take_back(context: &Context, catalog: &dyn Catalog, ident: &TableIdent)
 /// Loads files into a table, with a progress bar, and says what was loaded.
 pub(crate) async fn load(
     context: &Context,
-    catalog: &dyn Catalog,
+    catalog: &OpenCatalog,
     table: &Table,
     sources: Vec<Source>,
     csv: CsvOptions,
 ) -> Result<()> {
+    check_keys(catalog, table).await?;
     let started = Instant::now();
     let files = sources.len();
     let progress = Progress::default();
@@ -152,7 +153,7 @@ pub(crate) async fn load(
         return Ok(());
     }
     let (count, bytes) = (written.len(), written.iter().map(|file| file.file_size_in_bytes).sum::<u64>());
-    commit(catalog, table, written).await?;
+    commit(&**catalog, table, written).await?;
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     context.say(format!(
         "loaded {} rows of {} into {}: {}, {}, {:.1} s",
@@ -163,6 +164,18 @@ pub(crate) async fn load(
         byte_size(bytes),
         started.elapsed().as_secs_f64(),
     ));
+    Ok(())
+}
+
+/// Opens the key of the newest manifest list, or without one tries the master key: what the commit will need is better
+/// missed before the rows are written.
+async fn check_keys(catalog: &OpenCatalog, table: &Table) -> Result<()> {
+    let metadata = table.metadata();
+    match (metadata.current_snapshot(), metadata.properties().get(KEY_ID)) {
+        (Some(snapshot), _) => drop(table.io().manager().manifest_list_key(metadata, snapshot).await?),
+        (None, Some(key_id)) => catalog.check_master_key(key_id).await?,
+        (None, None) => {}
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::failure::{Context as _, Failure, Result};
 use crate::names;
 use crate::output::Listing;
 
-pub(crate) use create::{Layout, Protection, create};
+pub(crate) use create::{KEY_ID, Layout, Protection, create};
 pub(crate) use describe::columns;
 
 /// Make tables and look at them

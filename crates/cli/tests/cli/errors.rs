@@ -43,6 +43,15 @@ fn without_the_key() {
     folder.ok(&["keystore", "create-key", "other"]);
     let error = folder.fails(1, &["sql", "select * from t.a"]);
     assert!(error.contains("\"k\"") && error.contains("keystore list"), "{error}");
+    // What could not be written is not made.
+    for arguments in [
+        &["load", "t.b", "a.csv", "--create", "--key", "k"][..],
+        &["table", "create", "t.b", "--schema", "id long", "--key", "k"],
+    ] {
+        let run = folder.run(arguments);
+        assert!(run.code == 1 && run.stderr.starts_with("error: the master key k cannot be used"), "{run:?}");
+    }
+    assert_eq!(folder.ok(&["table", "list", "-o", "csv"]), "table\nt.a\n");
 }
 
 #[test]

@@ -119,10 +119,10 @@ impl<'a> Tour<'a> {
         let ident = names::table(TABLE)?;
         let layout = Layout { partition_by: Some("month".to_owned()), property: Vec::new() };
         let protection = Protection::under(Some(KEY.to_owned()));
-        let table = create(self.context, &**catalog, &ident, parse_schema(SCHEMA)?, &protection, &layout).await?;
+        let table = create(self.context, catalog, &ident, parse_schema(SCHEMA)?, &protection, &layout).await?;
         let source = Source::new(self.folder.join(FLIGHTS), Some(FileFormat::Parquet))?;
         let started = Instant::now();
-        load::load(self.context, &**catalog, &table, vec![source], CsvOptions::default()).await?;
+        load::load(self.context, catalog, &table, vec![source], CsvOptions::default()).await?;
         let seconds = started.elapsed().as_secs_f64();
         let table = catalog.load_table(&ident).await?;
         let summary = table.metadata().current_snapshot().map(|snapshot| &snapshot.summary().additional_properties);

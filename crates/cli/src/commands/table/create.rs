@@ -9,12 +9,12 @@ use lakelock_iceberg::schema_text::{parse_partition_spec, parse_schema};
 use lakelock_iceberg::spec::{NamespaceIdent, Schema, TableIdent};
 
 use crate::args::property;
-use crate::context::Context;
+use crate::context::{Context, OpenCatalog};
 use crate::failure::{Context as _, Result};
 use crate::names;
 
 /// The table property that names the master key.
-const KEY_ID: &str = "encryption.key-id";
+pub(crate) const KEY_ID: &str = "encryption.key-id";
 
 /// Make a table
 #[derive(Debug, Args)]
@@ -82,15 +82,15 @@ pub(crate) struct Layout {
 pub(super) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let ident = names::table(&arguments.table)?;
     let schema = parse_schema(&arguments.schema).context("--schema cannot be understood")?;
-    let catalog = context.catalog().await?;
-    create(context, &*catalog, &ident, schema, &arguments.protection, &arguments.layout).await?;
+    let catalog = context.catalog_with_keys().await?;
+    create(context, &catalog, &ident, schema, &arguments.protection, &arguments.layout).await?;
     Ok(())
 }
 
 /// Makes a table and says so.
 pub(crate) async fn create(
     context: &Context,
-    catalog: &dyn Catalog,
+    catalog: &OpenCatalog,
     ident: &TableIdent,
     schema: Schema,
     protection: &Protection,
@@ -106,7 +106,10 @@ pub(crate) async fn create(
     if let Some(spec) = spec {
         creation = creation.with_partition_spec(spec);
     }
-    ensure_namespace(context, catalog, ident.namespace()).await?;
+    if let Some(key) = protection.key() {
+        catalog.check_master_key(key).await?;
+    }
+    ensure_namespace(context, &**catalog, ident.namespace()).await?;
     let table = catalog.create_table(creation).await?;
     let how = match protection.key() {
         Some(key) => format!("encrypted under {key}"),

@@ -7,6 +7,7 @@ use lakelock_iceberg::Table;
 use lakelock_iceberg::spec::TableMetadata;
 use serde_json::{Map, Value, json};
 
+use super::create::KEY_ID;
 use super::history::count;
 use crate::context::Context;
 use crate::failure::Result;
@@ -14,7 +15,6 @@ use crate::names;
 use crate::output::{Listing, OutputFormat, print_document};
 use crate::terminal::{Paint, grouped, printable};
 
-const KEY_ID: &str = "encryption.key-id";
 const DATA_KEY_LENGTH: &str = "encryption.data-key-length";
 /// Where a KEK's entry says when it was made, in milliseconds since the epoch.
 const KEY_TIMESTAMP: &str = "KEY_TIMESTAMP";
