@@ -28,7 +28,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<String, String> {
 }
 
 /// The rows of a table as Java reads them, as [`crate::rows`] gives ours.
-#[expect(dead_code, reason = "for the tests of what Lakelock wrote")]
 pub(crate) fn read(metadata_location: &str) -> Vec<Value> {
     let out = run(&["read", metadata_location]).unwrap_or_else(|e| panic!("Java cannot read {metadata_location}: {e}"));
     let rows = out.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();

@@ -10,5 +10,6 @@ mod judge;
 mod metadata_columns;
 mod rows;
 mod secrets;
+mod sql;
 mod tables;
 mod tampering;

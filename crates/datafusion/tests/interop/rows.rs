@@ -3,7 +3,7 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, Time64MicrosecondType,
-    TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+    TimeUnit, TimestampMicrosecondType, TimestampNanosecondType, UInt64Type,
 };
 use datafusion::prelude::DataFrame;
 use serde_json::{Map, Value, json};
@@ -61,6 +61,7 @@ fn cell(array: &ArrayRef, at: usize) -> Value {
         DataType::Boolean => json!(array.as_boolean().value(at)),
         DataType::Int32 => json!(array.as_primitive::<Int32Type>().value(at)),
         DataType::Int64 => json!(array.as_primitive::<Int64Type>().value(at)),
+        DataType::UInt64 => json!(array.as_primitive::<UInt64Type>().value(at)),
         DataType::Float32 => float(array.as_primitive::<Float32Type>().value(at).into()),
         DataType::Float64 => float(array.as_primitive::<Float64Type>().value(at)),
         DataType::Decimal128(_, _) => json!(array.as_primitive::<Decimal128Type>().value_as_string(at)),
