@@ -124,7 +124,8 @@ async fn a_file_read_in_parts_keeps_its_positions() {
         query(&context, &format!("set datafusion.execution.{setting}")).await.collect().await.unwrap();
     }
     query(&context, "set datafusion.optimizer.repartition_file_min_size = 1").await.collect().await.unwrap();
-    let plan = run(&context, "explain select id, _pos from db.t").await.iter().map(Value::to_string).collect::<String>();
+    let plan =
+        run(&context, "explain select id, _pos from db.t").await.iter().map(Value::to_string).collect::<String>();
     assert!(plan.contains("4 groups"), "{plan}");
     let text = "select count(*) as n, count(distinct _row_id) as ids, min(_pos) as low, max(_pos) as high, \
                 sum(case when _pos <> id then 1 else 0 end) as wrong from db.t where id >= 5000";
