@@ -13,7 +13,7 @@ use datafusion::datasource::physical_plan::parquet::{ParquetFileMetrics, Parquet
 use datafusion::error::Result;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::future::BoxFuture;
-use futures::{FutureExt, TryFutureExt};
+use futures::FutureExt;
 use lakelock_crypto::{KeyLength, StandardKeyMetadata};
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
@@ -28,6 +28,9 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataR
 use parquet::schema::types::Type;
 
 use crate::footer_cache::FooterCache;
+
+/// The last bytes of a Parquet file with an encrypted footer.
+const ENCRYPTED_FOOTER_MAGIC: &[u8] = b"PARE";
 
 /// What the reader needs to know of a file, attached to DataFusion's own description of it.
 #[derive(Clone)]
@@ -104,7 +107,13 @@ impl AsyncFileReader for KeyedReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
         self.metrics.bytes_scanned.add(length(&range));
         let FileToRead { store, path, .. } = &self.file;
-        store.get_range(path, range).map_err(|e| ParquetError::External(Box::new(e))).boxed()
+        let task = Arc::clone(&self.file.task);
+        async move {
+            let bytes = store.get_range(path, range.clone()).await.map_err(|e| ParquetError::External(Box::new(e)))?;
+            check_magic(&task, &range, &bytes)?;
+            Ok(bytes)
+        }
+        .boxed()
     }
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
@@ -127,8 +136,23 @@ fn length(range: &Range<u64>) -> usize {
 }
 
 fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
-    let message = format!("data file {} {what}", task.location());
-    ParquetError::External(Box::new(Error::new(ErrorKind::Unsupported, message)))
+    error(ErrorKind::Unsupported, task, what)
+}
+
+fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
+    ParquetError::External(Box::new(Error::new(kind, format!("data file {} {what}", task.location()))))
+}
+
+/// Refuses a file that has a key but does not end as an encrypted one does.
+///
+/// The Parquet library ignores the key of a file with a plaintext footer, so whoever can write to the storage could put
+/// rows of their own in the place of an encrypted file. The footer is read with the end of the file.
+fn check_magic(task: &FileScanTask, range: &Range<u64>, bytes: &[u8]) -> ParquetResult<()> {
+    let ends_the_file = range.end == task.data_file().file_size_in_bytes;
+    if task.key().is_some() && ends_the_file && !bytes.ends_with(ENCRYPTED_FOOTER_MAGIC) {
+        return Err(error(ErrorKind::InvalidData, task, "has a key but is not encrypted, or was damaged"));
+    }
+    Ok(())
 }
 
 fn decryption(task: &FileScanTask) -> ParquetResult<Option<Arc<FileDecryptionProperties>>> {
@@ -148,11 +172,16 @@ fn properties(key: &StandardKeyMetadata) -> ParquetResult<Arc<FileDecryptionProp
         .build()
 }
 
-/// Refuses what the columns could not be told apart in: a file without field ids.
+/// Refuses a file with other rows than its manifest says, as row ids and counts rest on that; and one without field ids,
+/// in which columns could not be told apart.
 ///
 /// The Arrow schema that some writers embed takes precedence over Parquet's own, so it must have them as well.
 fn check(task: &FileScanTask, metadata: &ParquetMetaData) -> ParquetResult<()> {
     let file = metadata.file_metadata();
+    if u64::try_from(file.num_rows()).ok() != Some(task.record_count()) {
+        let what = format!("has {} rows, but its manifest says {}", file.num_rows(), task.record_count());
+        return Err(error(ErrorKind::InvalidData, task, &what));
+    }
     let parquet = file.schema_descr().root_schema().get_fields();
     let arrow = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
     let id = |field: &Type| field.get_basic_info().has_id().then(|| field.get_basic_info().id().to_string());

@@ -47,15 +47,17 @@ impl DataFileSource {
         Arc::new(Self { parquet, defaults: Arc::clone(&self.defaults) })
     }
 
-    /// Whether each column that a filter names is one column of the file, or none.
+    /// Whether each column that a filter names is one column of the file, or none, and not a floating-point one: Parquet's
+    /// bounds leave NaN out, which the engine takes for greater than every number, so that it would prune such rows away.
     fn can_be_pushed_down(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
         let schema = self.table_schema().table_schema();
         let mut can = true;
         let walked = filter.apply(|expr| {
             if let Some(column) = expr.downcast_ref::<Column>() {
-                can &= schema
-                    .field_with_name(column.name())
-                    .is_ok_and(|field| MetadataColumn::of(field).is_none() && !field.data_type().is_nested());
+                can &= schema.field_with_name(column.name()).is_ok_and(|field| {
+                    let r#type = field.data_type();
+                    MetadataColumn::of(field).is_none() && !r#type.is_nested() && !r#type.is_floating()
+                });
             }
             Ok(if can { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
         });

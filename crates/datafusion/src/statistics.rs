@@ -8,7 +8,7 @@ use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use lakelock_iceberg::arrow_schema::field_id;
 use lakelock_iceberg::manifest::DataFile;
 use lakelock_iceberg::scan::FileScanTask;
-use lakelock_iceberg::spec::{Datum, Schema, Type};
+use lakelock_iceberg::spec::{Datum, PrimitiveType, Schema, Type};
 
 use crate::columns::scalar;
 
@@ -33,6 +33,10 @@ pub(crate) fn statistics(tasks: &[FileScanTask], schema: &Schema, arrow: &ArrowS
         });
         let nulls = nulls.sum::<Option<u64>>();
         let bounds = |of: fn(&DataFile) -> Option<&Bounds>| {
+            // Bounds leave NaN out, which the engine takes for greater than every number.
+            if matches!(r#type, PrimitiveType::Float | PrimitiveType::Double) {
+                return None;
+            }
             let arrow = arrow.field_with_name(&field.name).ok()?.data_type();
             let bound = |task: &FileScanTask| {
                 let bytes = of(task.data_file())?.get(&field.id)?;

@@ -132,3 +132,20 @@ async fn a_file_read_in_parts_keeps_its_positions() {
     let expected = json!({"n": 15000, "ids": 15000, "low": 5000, "high": 19999, "wrong": 0});
     assert_eq!(run(&context, text).await, [expected]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nan_is_greater_than_every_number_in_filters() {
+    let warehouse = tempfile::tempdir().unwrap();
+    let (catalog, context) = lake(warehouse.path()).await;
+    let field = |id, name, r#type| Arc::new(NestedField::optional(id, name, Type::Primitive(r#type)));
+    let fields = [field(1, "id", PrimitiveType::Long), field(2, "d", PrimitiveType::Double)];
+    let schema = Schema::builder().with_fields(fields).build().unwrap();
+    let key = ("encryption.key-id".to_owned(), "keyA".to_owned());
+    let name = TableIdent::from_strs(["db", "n"]).unwrap();
+    catalog.create_table(TableCreation::new(name, schema).with_properties([key])).await.unwrap();
+    run(&context, "insert into db.n values (1, 1.0), (2, cast('NaN' as double)), (3, null)").await;
+    for filter in ["d > 1", "d >= 5", "d <> 1", "not (d <= 1)", "d = cast('NaN' as double)"] {
+        let found = run(&context, &format!("select id from db.n where {filter}")).await;
+        assert_eq!(found, [json!({"id": 2})], "{filter}");
+    }
+}

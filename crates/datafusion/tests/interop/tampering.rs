@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lakelock_datafusion::LakelockTableProvider;
 use lakelock_iceberg::ErrorKind;
+use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 
 use crate::tables::{failure, open, open_with, query, session};
@@ -64,6 +65,33 @@ async fn an_altered_data_file_is_refused_by_name() {
     read_all(metadata).await.expect("what was appended is not part of the file");
     std::fs::remove_file(file).unwrap();
     assert_eq!(read_all(metadata).await.unwrap_err().0, ErrorKind::NotFound);
+}
+
+/// A plaintext Parquet file with rows of the table, filled up to a length.
+async fn forged(metadata: &str, length: usize) -> Vec<u8> {
+    let context = session(LakelockTableProvider::try_new(open(metadata).await).unwrap());
+    let batches = query(&context, "select * from t limit 1").await.collect().await.unwrap();
+    let mut file = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut file, batches[0].schema(), None).unwrap();
+    writer.write(&batches[0]).unwrap();
+    writer.close().unwrap();
+    let footer = file.len() - 8 - u32::from_le_bytes(file[file.len() - 8..][..4].try_into().unwrap()) as usize;
+    let filling = vec![0; length - file.len()];
+    [&file[..footer], &filling, &file[footer..]].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plaintext_file_in_place_of_an_encrypted_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = judge::write("unpartitioned", folder.path());
+    let metadata = written["metadata"].as_str().unwrap();
+    // Large enough to hold the forged rows: the manifest's length is that of the file being replaced.
+    let file = data_files(folder.path()).into_iter().max_by_key(|file| file.metadata().unwrap().len()).unwrap();
+    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+    std::fs::write(&file, forged(metadata, length).await).unwrap();
+    let (kind, text) = read_all(metadata).await.unwrap_err();
+    assert_eq!(kind, ErrorKind::InvalidData, "{text}");
+    assert!(text.contains(file.to_str().unwrap()), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
