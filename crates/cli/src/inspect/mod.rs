@@ -70,9 +70,9 @@ impl<'a> Subject<'a> {
                 report.format("SQLite database", false);
                 Ok(())
             }
+            // Its bytes are not shown: it may be a file of keys.
             _ => {
                 report.set("format", "unknown");
-                report.set("first_bytes", hex::encode(&head[..head.len().min(16)]));
                 Ok(())
             }
         };

@@ -10,8 +10,18 @@ const CLOCK_TOLERANCE_MS: i64 = 60_000;
 /// Checks the metadata of a new table.
 pub(super) fn check_new(metadata: &TableMetadata) -> Result<()> {
     EncryptionProperties::check_new_table(metadata.properties(), metadata.format_version())?;
+    for field in metadata.current_schema().as_struct().fields() {
+        if field.name.is_empty() || METADATA_COLUMNS.contains(&field.name.as_str()) {
+            return Err(invalid(format!("{:?} cannot be the name of a column: choose another", field.name)));
+        }
+    }
     Ok(())
 }
+
+/// Names of columns that every table has, which Java cannot read a second time:
+/// <https://iceberg.apache.org/spec/#reserved-field-ids>.
+const METADATA_COLUMNS: [&str; 7] =
+    ["_deleted", "_file", "_last_updated_sequence_number", "_partition", "_pos", "_row_id", "_spec_id"];
 
 /// Checks an update that the metadata builder would take as it comes.
 pub(super) fn check_update(metadata: &TableMetadata, update: &TableUpdate) -> Result<()> {
