@@ -58,12 +58,13 @@ pub trait Catalog: Debug + Send + Sync {
     /// `encryption.key-id` with a format version below 3.
     async fn create_table(&self, creation: TableCreation) -> Result<Table>;
 
-    /// Takes in a table that something else wrote. `key_id` becomes its pin: give what you know to be right; without it
-    /// the metadata file is believed.
+    /// Takes in a table that something else wrote. `key_id` becomes its pin: give what you know to be right, not what
+    /// the metadata file says; `None` is a table that is not encrypted.
     ///
     /// # Errors
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists); [`InvalidData`](crate::ErrorKind::InvalidData) when the
-    /// metadata has another key id than `key_id`, or is damaged.
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists); [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is
+    /// no such file, or when it has another key id than `key_id`; [`InvalidData`](crate::ErrorKind::InvalidData) when it
+    /// is damaged.
     async fn register_table(&self, table: &TableIdent, metadata_location: &str, key_id: Option<&str>) -> Result<Table>;
 
     /// Loads a table as it is now, and checks its metadata against its pin.

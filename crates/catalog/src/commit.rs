@@ -47,7 +47,8 @@ pub async fn commit(catalog: &dyn Catalog, table: &TableIdent, action: &dyn Tabl
     }
 }
 
-/// A table's `commit.retry.*` properties, with Java's defaults.
+/// A table's `commit.retry.*` properties, with Java's defaults but for the number of retries: Java's 4 lose commits as
+/// soon as a handful of writers append at once, and the time-out bounds them as well.
 #[derive(Debug, PartialEq, Eq)]
 struct Retry {
     retries: u32,
@@ -66,7 +67,7 @@ impl Retry {
         };
         let millis = |name, default| number(name, default).map(Duration::from_millis);
         Ok(Self {
-            retries: u32::try_from(number("commit.retry.num-retries", 4)?).unwrap_or(u32::MAX),
+            retries: u32::try_from(number("commit.retry.num-retries", 20)?).unwrap_or(u32::MAX),
             min_wait: millis("commit.retry.min-wait-ms", 100)?,
             max_wait: millis("commit.retry.max-wait-ms", 60_000)?,
             total_timeout: millis("commit.retry.total-timeout-ms", 1_800_000)?,
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn retries_follow_the_table_properties() {
         let retry = Retry::from_properties(&HashMap::new()).unwrap();
-        assert_eq!((retry.retries, retry.min_wait), (4, Duration::from_millis(100)));
+        assert_eq!((retry.retries, retry.min_wait), (20, Duration::from_millis(100)));
         let bad = HashMap::from([("commit.retry.num-retries".to_owned(), "many".to_owned())]);
         assert_eq!(Retry::from_properties(&bad).unwrap_err().kind(), ErrorKind::InvalidInput);
     }

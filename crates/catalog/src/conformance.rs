@@ -206,6 +206,9 @@ async fn pins(catalog: &dyn Catalog) {
         assert_eq!(error.kind(), ErrorKind::InvalidData);
         assert!(error.to_string().contains(location), "{error}");
     }
+    storage.delete(location).await.unwrap();
+    let error = catalog.load_table(&table).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData, "the table is there, its metadata is not");
     storage.write(location, original).await.unwrap();
     catalog.load_table(&table).await.unwrap();
 }
@@ -215,9 +218,10 @@ async fn registration(catalog: &dyn Catalog) {
     let location = source.metadata_location();
     let (good, bad) = (ident(&["db", "sub", "good"]), ident(&["db", "sub", "bad"]));
     for (result, kind) in [
-        (catalog.register_table(&bad, location, Some("keyB")).await, ErrorKind::InvalidData),
-        (catalog.register_table(source.identifier(), location, None).await, ErrorKind::AlreadyExists),
-        (catalog.register_table(&bad, &format!("{location}.none"), None).await, ErrorKind::NotFound),
+        (catalog.register_table(&bad, location, Some("keyB")).await, ErrorKind::InvalidInput),
+        (catalog.register_table(&bad, location, None).await, ErrorKind::InvalidInput),
+        (catalog.register_table(source.identifier(), location, Some("keyA")).await, ErrorKind::AlreadyExists),
+        (catalog.register_table(&bad, &format!("{location}.none"), None).await, ErrorKind::InvalidInput),
         (catalog.register_table(&ident(&["none", "t"]), location, None).await, ErrorKind::NotFound),
     ] {
         assert_eq!(result.unwrap_err().kind(), kind);

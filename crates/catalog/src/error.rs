@@ -22,13 +22,13 @@ pub enum ErrorKind {
     Encryption,
     /// Bug in this library: report it.
     Internal,
-    /// A file of the table is damaged, forged, or not what the catalog knows of it.
+    /// A file of the table is missing, damaged, forged, or not what the catalog knows of it.
     InvalidData,
     /// The request cannot be met as it stands: fix it.
     InvalidInput,
     /// A namespace that is to go still holds something.
     NotEmpty,
-    /// There is no such namespace, table or file.
+    /// There is no such namespace or table.
     NotFound,
     /// The object store failed: see the source; trying again may help.
     Storage,
@@ -108,9 +108,9 @@ impl From<lakelock_iceberg::Error> for Error {
         let kind = match error.kind() {
             Kind::Conflict => ErrorKind::Conflict,
             Kind::Encryption => ErrorKind::Encryption,
-            Kind::InvalidData => ErrorKind::InvalidData,
+            // What the layers below do not find is a file.
+            Kind::InvalidData | Kind::NotFound => ErrorKind::InvalidData,
             Kind::InvalidInput => ErrorKind::InvalidInput,
-            Kind::NotFound => ErrorKind::NotFound,
             Kind::Storage => ErrorKind::Storage,
             Kind::Unsupported => ErrorKind::Unsupported,
             _ => ErrorKind::Internal,
@@ -124,9 +124,9 @@ impl From<lakelock_storage::Error> for Error {
         use lakelock_storage::ErrorKind as Kind;
         let kind = match error.kind() {
             Kind::AlreadyExists => ErrorKind::AlreadyExists,
-            Kind::InvalidData => ErrorKind::InvalidData,
+            // What the layers below do not find is a file.
+            Kind::InvalidData | Kind::NotFound => ErrorKind::InvalidData,
             Kind::InvalidInput => ErrorKind::InvalidInput,
-            Kind::NotFound => ErrorKind::NotFound,
             _ => ErrorKind::Storage,
         };
         Self::forward(kind, error)

@@ -17,10 +17,10 @@
 //! transaction as the pointer, and checked at every load.
 //!
 //! - A metadata file with another hash was changed outside the catalog: [`ErrorKind::InvalidData`].
-//! - A table whose key id is not the pinned one: [`ErrorKind::InvalidData`].
+//! - A table whose key id or data key length is not the pinned one: [`ErrorKind::InvalidData`].
 //! - A pointer that something else moved in the catalog's own database (Java's `JdbcCatalog`, `PyIceberg`) is believed, as
-//!   whoever writes there is trusted; the key id must still be the pinned one, and the new file's hash is pinned at its
-//!   first load.
+//!   whoever writes there is trusted; key id and data key length must still be the pinned ones, and the new file's hash
+//!   is pinned at its first load.
 //! - A table that something else put in, without a pin, is pinned as it is at its first load, with a warning if it has a
 //!   key id. To pin a key id that is known to be right instead, give it to [`Catalog::register_table`].
 //!
@@ -36,6 +36,7 @@ mod document_cache;
 mod error;
 mod memory;
 mod names;
+mod operations;
 mod pointers;
 mod purge;
 mod sql;

@@ -17,6 +17,13 @@ pub(crate) struct Pointer {
     pub(crate) pin: Option<Pin>,
 }
 
+impl Pointer {
+    /// The pin, if it is of the metadata pointed to.
+    pub(crate) fn pinned(&self) -> Option<&Pin> {
+        self.pin.as_ref().filter(|pin| pin.metadata_location == self.metadata_location)
+    }
+}
+
 /// What the catalog knows of a table's metadata without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pin {

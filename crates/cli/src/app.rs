@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::{Arguments, Command, GlobalOptions};
 use crate::commands::{completions, demo, init, inspect, keystore, load, namespace, sql, table};
 use crate::context::Context;
-use crate::failure::{Context as _, Failure, Result};
+use crate::failure::{Context as _, Failure, Fault, Result};
 use crate::terminal::{Paint, stderr_width};
 
 /// Filters what is logged, as `tracing` directives; without it `-v` and `-q` decide.
@@ -17,6 +17,8 @@ const LOG_VARIABLE: &str = "LAKELOCK_LOG";
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+/// As shells report a program that ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
@@ -29,7 +31,11 @@ pub(crate) fn run() -> ExitCode {
         Err(failure) => {
             // Nothing is left to do if not even this can be written.
             let _ = std::io::stderr().write_all(failure.render(paint, stderr_width()).as_bytes());
-            ExitCode::from(if failure.is_usage() { USAGE } else { FAILED })
+            ExitCode::from(match failure.fault() {
+                Fault::Work => FAILED,
+                Fault::Usage => USAGE,
+                Fault::Interrupt => INTERRUPTED,
+            })
         }
     }
 }
@@ -37,7 +43,7 @@ pub(crate) fn run() -> ExitCode {
 fn execute(arguments: Arguments) -> Result<()> {
     let context = Context::new(arguments.global)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         match arguments.command {
             Command::Demo(arguments) => demo::run(&context, arguments).await,
             Command::Init(arguments) => init::run(&context, &arguments).await,
@@ -49,7 +55,10 @@ fn execute(arguments: Arguments) -> Result<()> {
             Command::Inspect(arguments) => inspect::run(&context, arguments).await,
             Command::Completions(arguments) => completions::run(&arguments),
         }
-    })
+    });
+    // Not to wait for a thread that reads from a pipe which nobody writes to.
+    runtime.shutdown_background();
+    outcome
 }
 
 fn start_logging(options: &GlobalOptions) {

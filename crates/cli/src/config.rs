@@ -253,6 +253,7 @@ fn absolute(property: &str, value: &str, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Fault;
 
     const FILE: &str = r#"
         [catalog.main]
@@ -327,8 +328,8 @@ mod tests {
             let screen = failure.render(crate::terminal::Paint::plain(), None);
             assert!(screen.contains(expected) && !screen.contains("secret"), "{screen}");
         }
-        assert!(Config::default().catalog(None, &[], Path::new("/")).unwrap_err().is_usage());
-        assert!(parsed().catalog(Some("b"), &[], Path::new("/")).unwrap_err().is_usage());
+        assert!(Config::default().catalog(None, &[], Path::new("/")).unwrap_err().fault() == Fault::Usage);
+        assert!(parsed().catalog(Some("b"), &[], Path::new("/")).unwrap_err().fault() == Fault::Usage);
     }
 
     #[test]

@@ -23,24 +23,40 @@ pub(crate) struct Failure {
     messages: Vec<String>,
     cause: Option<BoxError>,
     hint: Option<String>,
-    usage: bool,
+    fault: Fault,
+}
+
+/// Whose doing a failure is, which is what the exit code says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Of what was worked on.
+    Work,
+    /// Of the command line.
+    Usage,
+    /// Of the user, who has changed his mind.
+    Interrupt,
 }
 
 impl Failure {
     /// A failure without a cause below it.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { messages: vec![message.into()], cause: None, hint: None, usage: false }
+        Self { messages: vec![message.into()], cause: None, hint: None, fault: Fault::Work }
     }
 
     /// A command line or a configuration that cannot be carried out as it stands.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { usage: true, ..Self::new(message) }
+        Self { fault: Fault::Usage, ..Self::new(message) }
+    }
+
+    /// The end of a command that the user did not want to go on.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { fault: Fault::Interrupt, ..Self::new(message) }
     }
 
     /// The same, as a mistake in the command line.
     #[must_use]
     pub(crate) fn into_usage(mut self) -> Self {
-        self.usage = true;
+        self.fault = Fault::Usage;
         self
     }
 
@@ -51,9 +67,9 @@ impl Failure {
         self
     }
 
-    /// Whether the command line is at fault.
-    pub(crate) fn is_usage(&self) -> bool {
-        self.usage
+    /// Whose doing it is.
+    pub(crate) fn fault(&self) -> Fault {
+        self.fault
     }
 
     /// Whether the reader of our output went away, which is no failure: `lakelock sql ... | head`.
@@ -144,7 +160,7 @@ fn carried<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'stat
 
 impl<E: StdError + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self { messages: Vec::new(), cause: Some(Box::new(error)), hint: None, usage: false }
+        Self { messages: Vec::new(), cause: Some(Box::new(error)), hint: None, fault: Fault::Work }
     }
 }
 

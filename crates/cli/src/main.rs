@@ -8,6 +8,7 @@ mod context;
 mod failure;
 mod ingest;
 mod inspect;
+mod interrupt;
 mod names;
 mod output;
 mod shell;

@@ -65,12 +65,13 @@ pub(crate) async fn all_tables(catalog: &dyn Catalog) -> Result<Vec<TableIdent>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Fault;
 
     #[test]
     fn names_need_a_namespace() {
         assert_eq!(show(&table("a.b.c").unwrap()), "a.b.c");
         for wrong in ["", "t", "a.", ".t", "a..t"] {
-            assert!(table(wrong).unwrap_err().is_usage(), "{wrong}");
+            assert!(table(wrong).unwrap_err().fault() == Fault::Usage, "{wrong}");
         }
         assert!(namespace("a..b").is_err());
     }

@@ -103,6 +103,22 @@ impl Storage {
         read.await.map_err(|error| Error::from_store(error, location, "read"))
     }
 
+    /// All bytes of a file, if they are not more than `limit`: for files that anybody may have put there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidData`] for a longer file, of which nothing is kept, and those of [`read`](Self::read).
+    pub async fn read_at_most(&self, location: &str, limit: u64) -> Result<Bytes> {
+        let (store, path) = self.resolve(location)?;
+        let failed = |error| Error::from_store(error, location, "read");
+        let found = store.get(&path).await.map_err(failed)?;
+        if found.meta.size > limit {
+            let message = format!("{} bytes are more than such a file may have: {limit}", found.meta.size);
+            return Err(Error::new(ErrorKind::InvalidData, location, message));
+        }
+        found.bytes().await.map_err(failed)
+    }
+
     /// The bytes of a file in `range`.
     ///
     /// # Errors

@@ -154,21 +154,25 @@ async fn what_others_commit_is_pinned_at_its_first_load() {
 }
 
 #[tokio::test]
-async fn a_key_id_that_others_take_out_or_put_in_is_noticed() {
+async fn a_key_id_or_length_that_others_change_is_noticed() {
     let folder = TempDir::new().unwrap();
     let catalog = open(&folder).await;
     catalog.create_namespace(&namespace(&["db"]), HashMap::new()).await.unwrap();
-    for (name, key_id, from, to) in [
-        ("lost", "encryption.key-id", "encryption.key-id", "lost"),
-        ("changed", "encryption.key-id", "keyA", "keyB"),
-        ("new", "plain", "plain", "encryption.key-id"),
+    let (key_id, length) = ("encryption.key-id", "encryption.data-key-length");
+    for (name, property, from, to, expected) in [
+        ("lost", (key_id, "keyA"), key_id, "lost", "keyA"),
+        ("changed", (key_id, "keyA"), "keyA", "keyB", "keyA"),
+        ("new", ("plain", "keyA"), "plain", key_id, "keyA"),
+        ("shorter", (length, "32"), "\"32\"", "\"16\"", "32"),
+        ("unset", (length, "32"), length, "lost", "32"),
     ] {
-        let table = catalog.create_table(creation(&["db", name], &[(key_id, "keyA")])).await.unwrap();
+        let encrypted = if name == "new" { vec![property] } else { vec![(key_id, "keyA"), property] };
+        let table = catalog.create_table(creation(&["db", name], &encrypted)).await.unwrap();
         let location = commit_as_others_do(&folder, &table, |text| text.replace(from, to)).await;
         for _ in 0..2 {
             let error = catalog.load_table(table.identifier()).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidData, "{name}");
-            assert!(error.to_string().contains(&location) && error.to_string().contains("keyA"), "{error}");
+            assert!(error.to_string().contains(&location) && error.to_string().contains(expected), "{error}");
             let update = catalog.update_table(set(table.identifier(), &[("k", "v")])).await;
             assert_eq!(update.unwrap_err().kind(), ErrorKind::InvalidData, "{name}");
         }

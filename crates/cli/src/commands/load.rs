@@ -1,6 +1,7 @@
 //! `lakelock load`: files into a table, in one commit.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ use super::table::{self, KEY_ID, Layout, Protection};
 use crate::context::{Context, OpenCatalog};
 use crate::failure::{Context as _, Failure, Result};
 use crate::ingest::{self, CsvOptions, FileFormat, Progress, Source};
+use crate::interrupt::interruption;
 use crate::names;
 use crate::terminal::{byte_size, grouped};
 
@@ -140,11 +142,7 @@ pub(crate) async fn load(
     let files = sources.len();
     let progress = Progress::default();
     let bar = progress_bar(context, &sources, &progress);
-    let written = tokio::select! {
-        written = write(table, sources, csv, progress) => written,
-        // Dropping the write removes what it wrote.
-        _ = tokio::signal::ctrl_c() => Err(Failure::new("interrupted: nothing was loaded")),
-    };
+    let written = write(table, sources, csv, progress).await;
     bar.finish_and_clear();
     let written = written?;
     let rows: u64 = written.iter().map(|file| file.record_count).sum();
@@ -156,8 +154,9 @@ pub(crate) async fn load(
     commit(&**catalog, table, written).await?;
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     context.say(format!(
-        "loaded {} rows of {} into {}: {}, {}, {:.1} s",
+        "loaded {} row{} of {} into {}: {}, {}, {:.1} s",
         grouped(rows),
+        if rows == 1 { "" } else { "s" },
         plural(files, "file"),
         names::show(table.identifier()),
         plural(count, "data file"),
@@ -195,9 +194,11 @@ async fn commit(catalog: &dyn Catalog, table: &Table, files: Vec<DataFile>) -> R
     Err(error).context("the rows were written, but could not be committed")
 }
 
-/// Reads on a thread of its own, while this one encodes and encrypts.
+/// Reads on a thread of its own, while this one encodes and encrypts. Stops when the user wants it to; what was written
+/// is removed then.
 async fn write(table: &Table, sources: Vec<Source>, csv: CsvOptions, progress: Progress) -> Result<Vec<DataFile>> {
     let schema = schema_to_arrow(table.metadata().current_schema())?;
+    let mut interruption = pin!(interruption()?);
     // First of all: it refuses a table that cannot be written.
     let mut writer = DataFileWriter::new(table, WriteOptions::default())?;
     let (sender, mut batches) = mpsc::channel(QUEUE);
@@ -209,7 +210,16 @@ async fn write(table: &Table, sources: Vec<Source>, csv: CsvOptions, progress: P
     let mut first_row = 1;
     let mut current = 0;
     let mut outcome = Ok(());
-    while let Some((file, batch)) = batches.recv().await {
+    loop {
+        let received = tokio::select! {
+            received = batches.recv() => received,
+            interrupted = &mut interruption => {
+                // The reader is left behind: it may be waiting for a pipe.
+                writer.abort().await;
+                return Err(interrupted);
+            }
+        };
+        let Some((file, batch)) = received else { break };
         if file != current {
             (current, first_row) = (file, writer.rows() + 1);
         }

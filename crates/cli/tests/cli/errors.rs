@@ -87,4 +87,12 @@ fn a_changed_byte_names_its_file() {
     std::fs::write(&file, text.replace("encryption.key-id", "encryption.key-ix")).unwrap();
     let error = folder.fails(1, &["table", "describe", "t.a"]);
     assert!(error.contains(&*file.file_name().unwrap().to_string_lossy()), "{error}");
+
+    // The table is there: only its metadata is not.
+    std::fs::remove_file(&file).unwrap();
+    for arguments in [&["table", "describe", "t.a"][..], &["sql", "select * from t.a"]] {
+        let error = folder.fails(1, arguments);
+        assert!(error.contains(&*file.file_name().unwrap().to_string_lossy()), "{error}");
+        assert!(!error.contains("table list"), "{error}");
+    }
 }

@@ -119,8 +119,38 @@ fn create_must_say_how_and_where() {
     assert_eq!(folder.run(&["load", "t.a", "a.csv", "--create"]).code, 2);
     assert_eq!(folder.run(&["load", "t.a", "a.csv", "--key", "k"]).code, 2);
     folder.ok(&["load", "t.a", "a.csv", "--create", "--plaintext"]);
+    let contradiction = ["load", "t.b", "a.csv", "--create", "--plaintext", "--property", "encryption.key-id=k"];
+    assert!(folder.fails(2, &contradiction).contains("encryption.key-id"));
     assert!(folder.fails(1, &["load", "t.a", "a.csv", "--create", "--key", "k"]).contains("exists already"));
     assert!(folder.fails(2, &["load", "a", "a.csv"]).contains("NAMESPACE.TABLE"));
     assert!(folder.fails(2, &["load", "t.a", "lakelock.toml"]).contains("--format"));
     assert!(folder.fails(1, &["load", "t.a", "none.csv"]).contains("none.csv"));
+}
+
+/// An interrupted load takes back what it wrote, and does not wait for a pipe that stays open.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_load_leaves_nothing() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::with_lake();
+    folder.ok(&["table", "create", "t.a", "--key", "k", "--schema", "id long, day date", "--partition-by", "day"]);
+    let before = folder.warehouse();
+    for (signal, pipe) in [("-INT", "a.csv"), ("-TERM", "b.csv")] {
+        assert!(Command::new("mkfifo").arg(folder.path(pipe)).status().unwrap().success());
+        let program = folder.command(&["load", "t.a", pipe]).get_program().to_owned();
+        let mut load = Command::new(program);
+        load.args(["load", "t.a", pipe]).current_dir(folder.path(".")).stderr(Stdio::piped());
+        let load = load.spawn().unwrap();
+        let mut rows = std::fs::OpenOptions::new().write(true).open(folder.path(pipe)).unwrap();
+        // Far more than the pipe and the queues hold: when all of it is taken, files are being written.
+        rows.write_all(("id,day\n".to_owned() + &"1,2024-02-29\n".repeat(200_000)).as_bytes()).unwrap();
+        assert!(Command::new("kill").args([signal, &load.id().to_string()]).status().unwrap().success());
+        let ended = load.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("interrupted"), "{ended:?}");
+        assert_eq!(folder.warehouse(), before);
+        drop(rows);
+    }
 }

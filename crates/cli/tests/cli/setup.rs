@@ -144,7 +144,12 @@ fn the_life_of_a_table() {
     // A table goes, and comes back by its metadata.
     let location = json["metadata_location"].as_str().unwrap();
     folder.ok(&["table", "drop", "shop.orders"]);
-    assert!(folder.fails(1, &["table", "register", "shop.again", location, "--key", "other"]).contains("other"));
+    for (protection, expected) in [(&["--key", "other"][..], "key id other"), (&["--plaintext"], "no key id")] {
+        let arguments = [&["table", "register", "shop.again", location], protection].concat();
+        let error = folder.fails(1, &arguments);
+        assert!(error.contains("has key id k") && error.contains(expected), "{error}");
+    }
+    assert!(folder.fails(1, &["table", "register", "shop.again", "/none.json", "--key", "k"]).contains("/none.json"));
     folder.ok(&["table", "register", "shop.again", location, "--key", "k"]);
     assert_eq!(folder.json(&["sql", "select count(*) as n from shop.again"])[0]["n"], 4);
 

@@ -10,7 +10,7 @@ use lakelock_iceberg::spec::{NamespaceIdent, Schema, TableIdent};
 
 use crate::args::property;
 use crate::context::{Context, OpenCatalog};
-use crate::failure::{Context as _, Result};
+use crate::failure::{Context as _, Failure, Result};
 use crate::names;
 
 /// The table property that names the master key.
@@ -100,6 +100,11 @@ pub(crate) async fn create(
         Some(fields) => Some(parse_partition_spec(fields, &schema).context("--partition-by cannot be understood")?),
         None => None,
     };
+    if layout.property.iter().any(|(name, _)| name == KEY_ID) {
+        return Err(
+            Failure::usage(format!("{KEY_ID} is not given as a property")).hint("use --key KEY, or --plaintext")
+        );
+    }
     let key = protection.key().map(|key| (KEY_ID.to_owned(), key.to_owned()));
     let mut creation =
         TableCreation::new(ident.clone(), schema).with_properties(layout.property.iter().cloned().chain(key));
