@@ -8,6 +8,8 @@
 #   run.sh keymeta HEX                                 StandardKeyMetadata decoded
 #   run.sh continue METADATA [--format parquet|avro]   append 3 rows, delete one by DV, compact; prints the new metadata location, then the rows
 #   run.sh append METADATA [--rows N] [--format F]     append N rows (3 unless told); prints the new metadata location
+#   run.sh jdbc FILE NAME WAREHOUSE                    opens an SQLite file as JdbcCatalog of that name, makes made.by_java, sets a property of
+#                                                      every table; prints each with its new metadata location
 #   run.sh write SCENARIO DIR                          makes a table at DIR (a path or a URI); prints its metadata location, its keys and
 #                                                      the rows of every snapshot, as JSON
 #   run.sh scenarios                                   the names of the scenarios

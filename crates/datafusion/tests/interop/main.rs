@@ -10,6 +10,7 @@ mod judge;
 mod metadata_columns;
 mod rows;
 mod secrets;
+mod shared_catalog;
 mod sql;
 mod tables;
 mod tampering;

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
-use lakelock_crypto::ags1::Layout;
 
 use super::merge::{self, Candidate, Outcome, Source};
 use super::properties::ManifestProperties;
 use super::snapshot::{self, SnapshotWriter};
 use super::summary::{self, ManifestCounts};
 use super::{TableAction, TableCommit};
-use crate::encryption::{Clock, SystemClock};
+use crate::encryption::{Clock, SystemClock, encrypted_length};
 use crate::manifest::{
     DataFile, EncodedManifest, FileContent, Manifest, ManifestContent, ManifestFile, ManifestStatus, ManifestWriter,
     read_manifest_list,
@@ -200,13 +199,13 @@ impl AppendFiles {
                     }
                     Outcome::Keep(Source::New(manifest)) => {
                         counts.created += 1;
-                        writer.write_manifest(manifest.encoded).await?
+                        writer.add_manifest(manifest.encoded).await?
                     }
                     Outcome::Merge(spec_id, sources) => {
                         counts.created += 1;
                         counts.replaced += sources.iter().filter(|s| matches!(s, Source::Existing(_))).count();
                         let merged = merged(table, properties, writer, content, spec_id, sources).await?;
-                        writer.write_manifest(merged).await?
+                        writer.add_manifest(merged).await?
                     }
                 });
             }
@@ -289,10 +288,5 @@ pub(super) fn add_existing(writer: &mut ManifestWriter, manifest: &Manifest) -> 
 }
 
 fn stored_length(manifest: &EncodedManifest, encrypting: bool) -> Result<u64> {
-    if !encrypting {
-        return Ok(manifest.length());
-    }
-    let layout = Layout::from_plain_length(manifest.length())
-        .map_err(|e| Error::new(ErrorKind::InvalidInput, "a manifest is too long to be encrypted").with_source(e))?;
-    Ok(layout.stored_length())
+    if encrypting { encrypted_length(manifest.length()) } else { Ok(manifest.length()) }
 }

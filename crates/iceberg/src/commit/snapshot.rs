@@ -6,6 +6,7 @@ use futures::future;
 use uuid::Uuid;
 
 use super::TableCommit;
+use crate::encryption::PendingFile;
 use crate::manifest::{
     Codec, EncodedManifest, ManifestContent, ManifestFile, ManifestListHeader, ManifestOptions, ManifestWriter,
     assign_first_row_ids, encode_manifest_list,
@@ -16,6 +17,9 @@ use crate::spec::{
 };
 use crate::{Error, ErrorKind, Result, Table};
 
+/// Manifests of about this many bytes are kept until they are stored together.
+const MAX_PENDING: u64 = 64 << 20;
+
 /// One attempt at a snapshot of a table's main branch.
 pub(super) struct SnapshotWriter<'a> {
     table: &'a Table,
@@ -23,6 +27,9 @@ pub(super) struct SnapshotWriter<'a> {
     uuid: Uuid,
     attempt: u32,
     manifests: u32,
+    /// Prepared, and to be stored together.
+    pending: Vec<PendingFile>,
+    pending_bytes: u64,
     written: Vec<String>,
 }
 
@@ -30,7 +37,16 @@ impl<'a> SnapshotWriter<'a> {
     /// Starts one. Nothing is written.
     pub(super) fn new(table: &'a Table, attempt: u32) -> Self {
         let snapshot_id = new_snapshot_id(table.metadata());
-        Self { table, snapshot_id, uuid: Uuid::new_v4(), attempt, manifests: 0, written: Vec::new() }
+        Self {
+            table,
+            snapshot_id,
+            uuid: Uuid::new_v4(),
+            attempt,
+            manifests: 0,
+            pending: Vec::new(),
+            pending_bytes: 0,
+            written: Vec::new(),
+        }
     }
 
     pub(super) fn snapshot_id(&self) -> i64 {
@@ -60,11 +76,30 @@ impl<'a> SnapshotWriter<'a> {
         })
     }
 
-    pub(super) async fn write_manifest(&mut self, manifest: EncodedManifest) -> Result<ManifestFile> {
+    /// Takes a manifest in. It is stored by the time the [`commit`](Self::commit) is made.
+    pub(super) async fn add_manifest(&mut self, manifest: EncodedManifest) -> Result<ManifestFile> {
         let location = format!("{}/{}-m{}.avro", metadata_folder(self.table.metadata()), self.uuid, self.manifests);
         self.manifests += 1;
-        self.written.push(location.clone());
-        manifest.write(self.table.io(), location).await
+        let (listed, pending) = manifest.prepare(self.table.io(), &location)?;
+        self.store_later(pending);
+        if self.pending_bytes > MAX_PENDING {
+            self.store().await?;
+        }
+        Ok(listed)
+    }
+
+    fn store_later(&mut self, pending: PendingFile) {
+        self.pending_bytes += pending.file().stored_length;
+        self.written.push(pending.file().location.clone());
+        self.pending.push(pending);
+    }
+
+    /// Stores what is pending, all of it at once: a store takes as long for one small file as for several. Waits for
+    /// every one, also after an error: a file that comes later could not be removed any more.
+    async fn store(&mut self) -> Result<()> {
+        self.pending_bytes = 0;
+        let stored = future::join_all(self.pending.drain(..).map(PendingFile::store)).await;
+        stored.into_iter().collect()
     }
 
     /// Writes the manifest list and makes the commit.
@@ -97,11 +132,13 @@ impl<'a> SnapshotWriter<'a> {
         };
         let location =
             format!("{}/snap-{}-{}-{}.avro", metadata_folder(metadata), self.snapshot_id, self.attempt, self.uuid);
-        self.written.push(location.clone());
-        let list = self.table.io().write(&location, encode_manifest_list(header, &manifests)?).await?;
+        let list = self.table.io().prepare(&location, encode_manifest_list(header, &manifests)?)?;
+        let list_key = list.file().key_metadata.clone();
+        self.store_later(list);
+        self.store().await?;
         let mut updates = Vec::new();
         let mut key_id = None;
-        if let Some(key) = list.key_metadata {
+        if let Some(key) = list_key {
             let key = key.decode(&location)?;
             let wrapped = self.table.io().manager().wrap_manifest_list_key(metadata, &key).await?;
             let entries = wrapped.new_entries.into_iter();

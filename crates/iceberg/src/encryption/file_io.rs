@@ -1,9 +1,11 @@
 //! What a table hands out to open and write its files.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use lakelock_crypto::StandardKeyMetadata;
+use lakelock_crypto::ags1::Layout;
 use lakelock_storage::{EncryptedReader, Storage, write_encrypted};
 
 use super::{ALLOW_PLAINTEXT_FILES, EncodedKeyMetadata, EncryptionManager};
@@ -16,7 +18,7 @@ pub struct EncryptingFileIO {
     manager: Arc<dyn EncryptionManager>,
 }
 
-/// A file just written through [`EncryptingFileIO`].
+/// A file written, or to be written, through [`EncryptingFileIO`].
 #[derive(Debug, Clone)]
 pub struct WrittenFile {
     /// Where it is.
@@ -25,6 +27,46 @@ pub struct WrittenFile {
     pub stored_length: u64,
     /// What opens it, to be kept in its encrypted parent: `None` in a plaintext table.
     pub key_metadata: Option<EncodedKeyMetadata>,
+}
+
+/// A file of which everything is known, but that is not stored yet.
+pub struct PendingFile {
+    storage: Storage,
+    plain: Vec<u8>,
+    key: Option<StandardKeyMetadata>,
+    file: WrittenFile,
+}
+
+impl PendingFile {
+    /// What it will be.
+    #[must_use]
+    pub fn file(&self) -> &WrittenFile {
+        &self.file
+    }
+
+    /// Stores it, encrypted if it has a key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Storage`] when the file exists or the store fails.
+    pub async fn store(self) -> Result<()> {
+        let Self { storage, plain, key, file: WrittenFile { location, stored_length, .. } } = self;
+        let failed = |error| from_storage("write", &location, error);
+        let Some(key) = key else {
+            return storage.write_new(&location, plain).await.map_err(failed);
+        };
+        let written = write_encrypted(&storage, &location, &key, plain).await.map_err(failed)?;
+        if written.stored_length != stored_length {
+            let message = format!("{location} was written with another length than its key metadata has");
+            return Err(Error::new(ErrorKind::Internal, message));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PendingFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingFile").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 impl EncryptingFileIO {
@@ -100,20 +142,25 @@ impl EncryptingFileIO {
     /// [`ErrorKind::Encryption`] when there is no way to keep the key, before anything is written;
     /// [`ErrorKind::Storage`] when the file exists or the store fails.
     pub async fn write(&self, location: &str, plain: Vec<u8>) -> Result<WrittenFile> {
-        let failed = |error| from_storage("write", location, error);
-        let location = location.to_owned();
-        let Some(key) = self.manager.new_file_key()? else {
-            let stored_length = plain.len() as u64;
-            self.storage.write_new(&location, plain).await.map_err(failed)?;
-            return Ok(WrittenFile { location, stored_length, key_metadata: None });
-        };
-        let written = write_encrypted(&self.storage, &location, &key, plain).await.map_err(failed)?;
-        let key = key.with_file_length(written.stored_length);
-        Ok(WrittenFile {
-            location,
-            stored_length: written.stored_length,
-            key_metadata: Some(EncodedKeyMetadata::from(&key)),
-        })
+        let pending = self.prepare(location, plain)?;
+        let written = pending.file().clone();
+        pending.store().await?;
+        Ok(written)
+    }
+
+    /// The first half of [`write`](Self::write): draws the key and works out the lengths, so that what refers to the file
+    /// can be made while it is being stored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Encryption`] when there is no way to keep the key.
+    pub fn prepare(&self, location: &str, plain: Vec<u8>) -> Result<PendingFile> {
+        let key = self.manager.new_file_key()?;
+        let plain_length = plain.len() as u64;
+        let stored_length = if key.is_some() { encrypted_length(plain_length)? } else { plain_length };
+        let key = key.map(|key| key.with_file_length(stored_length));
+        let key_metadata = key.as_ref().map(EncodedKeyMetadata::from);
+        let file = WrittenFile { location: location.to_owned(), stored_length, key_metadata };
+        Ok(PendingFile { storage: self.storage.clone(), plain, key, file })
     }
 
     fn check_plaintext(&self, location: &str) -> Result<()> {
@@ -125,6 +172,16 @@ impl EncryptingFileIO {
         );
         Err(Error::new(ErrorKind::InvalidData, message))
     }
+}
+
+/// The length of an encrypted file, by that of its plaintext.
+///
+/// # Errors
+/// [`ErrorKind::InvalidInput`] for lengths that no encrypted file can have.
+pub(crate) fn encrypted_length(plain_length: u64) -> Result<u64> {
+    let layout = Layout::from_plain_length(plain_length)
+        .map_err(|e| Error::new(ErrorKind::InvalidInput, "a file is too long to be encrypted").with_source(e))?;
+    Ok(layout.stored_length())
 }
 
 fn from_storage(doing: &str, location: &str, error: lakelock_storage::Error) -> Error {

@@ -23,7 +23,8 @@ use lakelock_crypto::StandardKeyMetadata;
 
 pub use catalog::{ALLOW_PLAINTEXT_FILES, CatalogEncryption};
 pub use clock::{Clock, SystemClock};
-pub use file_io::{EncryptingFileIO, WrittenFile};
+pub(crate) use file_io::encrypted_length;
+pub use file_io::{EncryptingFileIO, PendingFile, WrittenFile};
 pub use key_metadata::EncodedKeyMetadata;
 pub use no_kms::NoKmsEncryptionManager;
 pub use plaintext::PlaintextEncryptionManager;

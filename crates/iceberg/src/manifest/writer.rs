@@ -9,7 +9,7 @@ use super::record::EntryRecord;
 use super::summary::PartitionSummary;
 use super::value::AvroValue;
 use super::{Codec, DataFile, FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus};
-use crate::encryption::EncryptingFileIO;
+use crate::encryption::{EncryptingFileIO, PendingFile};
 use crate::spec::{FormatVersion, Literal, PartitionSpecRef, PrimitiveType, SchemaRef, Type};
 use crate::{Error, ErrorKind, Result};
 
@@ -231,17 +231,36 @@ impl EncodedManifest {
         self.bytes.len() as u64
     }
 
+    /// Its bytes, unencrypted.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Makes it a file of the table's, encrypted if the table is, and makes its list entry. The file is stored apart
+    /// from that.
+    ///
+    /// # Errors
+    /// When there is no way to keep its key.
+    pub fn prepare(self, io: &EncryptingFileIO, location: &str) -> Result<(ManifestFile, PendingFile)> {
+        let pending = io.prepare(location, self.bytes)?;
+        let file = pending.file().clone();
+        let listed = ManifestFile {
+            manifest_path: file.location,
+            manifest_length: file.stored_length,
+            key_metadata: file.key_metadata,
+            ..self.listed
+        };
+        Ok((listed, pending))
+    }
+
     /// Writes it through the table's I/O, which encrypts it if the table is encrypted, and makes its list entry.
     ///
     /// # Errors
     /// When the file exists or cannot be written.
     pub async fn write(self, io: &EncryptingFileIO, location: String) -> Result<ManifestFile> {
-        let written = io.write(&location, self.bytes).await?;
-        Ok(ManifestFile {
-            manifest_path: location,
-            manifest_length: written.stored_length,
-            key_metadata: written.key_metadata,
-            ..self.listed
-        })
+        let (listed, pending) = self.prepare(io, &location)?;
+        pending.store().await?;
+        Ok(listed)
     }
 }

@@ -86,6 +86,7 @@ final class Judge {
         Continuation.append(table, FileFormat.fromString(args.option("format", "parquet")), rows);
         out.println(table.metadata());
       }
+      case "jdbc" -> Jdbc.use(args.word(1, "FILE"), args.word(2, "NAME"), args.word(3, "WAREHOUSE"), out);
       case "scenarios" -> Scenarios.names().forEach(out::println);
       case "write" -> {
         TableMaker maker = new TableMaker(io, kms, folder(args.word(2, "DIR")));
