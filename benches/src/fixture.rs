@@ -57,10 +57,18 @@ impl Fixture {
     ///
     /// # Errors
     /// When there is one of this name, or the schema cannot be understood.
-    pub async fn create(&self, name: &str, schema: &str, encrypted: bool) -> Result<TableIdent> {
+    pub async fn create(
+        &self,
+        name: &str,
+        schema: &str,
+        encrypted: bool,
+        properties: &[(&str, &str)],
+    ) -> Result<TableIdent> {
         let identifier = Self::identifier(name)?;
         let key = encrypted.then(|| ("encryption.key-id".to_owned(), MASTER_KEY_ID.to_owned()));
-        let creation = TableCreation::new(identifier.clone(), parse_schema(schema)?).with_properties(key);
+        let properties = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let creation = TableCreation::new(identifier.clone(), parse_schema(schema)?)
+            .with_properties(key.into_iter().chain(properties));
         self.catalog.create_table(creation).await?;
         Ok(identifier)
     }

@@ -39,12 +39,14 @@ impl Watch {
 /// What a comparison of a contender with a baseline found.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The median time of the baseline.
+    /// The shortest time of the baseline.
     pub baseline: Duration,
-    /// The median time of the contender.
+    /// The shortest time of the contender.
     pub contender: Duration,
-    /// The median over all pairs of the contender's time as a multiple of the baseline's.
+    /// The contender's shortest time as a multiple of the baseline's: whatever disturbs a round makes it longer.
     pub ratio: f64,
+    /// The median over all pairs of the contender's time as a multiple of the baseline's.
+    pub median_ratio: f64,
     /// The same of the CPU time of all rounds together.
     pub cpu_ratio: f64,
 }
@@ -72,10 +74,13 @@ pub async fn compare(
         }
     }
     let cpu = |cost: fn(&(Cost, Cost)) -> Cost| pairs.iter().map(|pair| cost(pair).cpu.as_secs_f64()).sum::<f64>();
+    let shortest = |cost: fn(&(Cost, Cost)) -> Cost| pairs.iter().map(|pair| cost(pair).time).min().unwrap_or_default();
+    let (baseline, contender) = (shortest(|pair| pair.0), shortest(|pair| pair.1));
     Ok(Comparison {
-        baseline: median(pairs.iter().map(|(baseline, _)| baseline.time)),
-        contender: median(pairs.iter().map(|(_, contender)| contender.time)),
-        ratio: middle(pairs.iter().map(|(b, c)| c.time.as_secs_f64() / b.time.as_secs_f64())),
+        baseline,
+        contender,
+        ratio: contender.as_secs_f64() / baseline.as_secs_f64(),
+        median_ratio: middle(pairs.iter().map(|(b, c)| c.time.as_secs_f64() / b.time.as_secs_f64())),
         cpu_ratio: cpu(|pair| pair.1) / cpu(|pair| pair.0),
     })
 }
