@@ -27,6 +27,12 @@ fn list(schema: &Schema) -> String {
     schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// A word with the article it takes: `an int`, `a uuid`.
+pub(super) fn with_article(word: &str) -> String {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O']) { "an" } else { "a" };
+    format!("{article} {word}")
+}
+
 /// A field's type in Iceberg's words, for messages.
 pub(super) fn type_name(field: &Field) -> String {
     use arrow::datatypes::DataType;

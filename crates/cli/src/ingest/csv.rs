@@ -1,17 +1,17 @@
 //! CSV as record batches.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use arrow::record_batch::RecordBatch;
 
+use super::batches::{Row, Rows};
 use super::csv_records::{Malformed, Record, Records};
 use super::source::{Counted, Progress, Source};
 use super::text::{BadValue, parse_column};
-use super::{BATCH_BYTES, BATCH_ROWS, columns, json};
+use super::{columns, json};
 use crate::failure::{Failure, Result};
 
 /// How a CSV file is written.
@@ -46,10 +46,7 @@ pub(super) struct CsvFile {
 
 impl CsvFile {
     pub(super) fn open(source: &Source, options: &CsvOptions, progress: &Progress) -> Result<Self> {
-        let mut input = source.stream(progress)?;
-        if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-            input.consume(3);
-        }
+        let input = source.text(progress)?;
         let mut file = Self {
             source: source.clone(),
             records: Records::new(input, options.delimiter_of(source)),
@@ -87,65 +84,48 @@ impl CsvFile {
     }
 }
 
-/// Record batches of a CSV file.
+/// The rows of a CSV file, of which some columns of a table are made.
 #[derive(Debug)]
-pub(super) struct CsvBatches {
+pub(super) struct CsvRows {
     file: CsvFile,
     options: CsvOptions,
     /// The table's columns that the file has, in the file's order.
     schema: SchemaRef,
-    done: bool,
 }
 
-impl CsvBatches {
+impl CsvRows {
     pub(super) fn open(source: &Source, schema: &SchemaRef, options: &CsvOptions, progress: &Progress) -> Result<Self> {
         let file = CsvFile::open(source, options, progress)?;
         let names: Vec<&str> = file.names.iter().map(String::as_str).collect();
         let fields = columns::match_columns(&source.path.display().to_string(), &names, schema)?;
-        Ok(Self { file, options: options.clone(), schema: Arc::new(Schema::new(fields)), done: false })
-    }
-
-    fn read_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let mut rows = Vec::new();
-        let mut bytes = 0;
-        while rows.len() < BATCH_ROWS && bytes < BATCH_BYTES {
-            let mut record = Record::default();
-            if !self.file.next(&mut record)? {
-                self.done = true;
-                break;
-            }
-            bytes += record.byte_len();
-            rows.push(record);
-        }
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        let mut cells: Vec<Vec<Option<&str>>> = vec![Vec::with_capacity(rows.len()); self.file.names.len()];
-        for record in &rows {
-            for (column, field) in cells.iter_mut().zip(record.fields()) {
-                column.push(self.options.value(field));
-            }
-        }
-        let mut arrays = Vec::with_capacity(cells.len());
-        for (field, cells) in self.schema.fields().iter().zip(&cells) {
-            arrays.push(convert(cells, field).map_err(|BadValue { row, column, reason }| {
-                self.file.source.at_line(rows[row].line, format!("column {column}: {reason}"))
-            })?);
-        }
-        Ok(Some(RecordBatch::try_new(self.schema.clone(), arrays)?))
+        Ok(Self { file, options: options.clone(), schema: Arc::new(Schema::new(fields)) })
     }
 }
 
-impl Iterator for CsvBatches {
-    type Item = Result<RecordBatch>;
+impl Rows for CsvRows {
+    type Content = Record;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
+    fn source(&self) -> &Source {
+        &self.file.source
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn next(&mut self) -> Result<Option<Row<Record>>> {
+        let mut content = Record::default();
+        Ok(self.file.next(&mut content)?.then(|| Row { line: content.line, length: content.byte_len(), content }))
+    }
+
+    fn columns(&self, rows: &[Row<Record>]) -> Result<Vec<ArrayRef>, BadValue> {
+        let mut cells: Vec<Vec<Option<&str>>> = vec![Vec::with_capacity(rows.len()); self.schema.fields().len()];
+        for row in rows {
+            for (column, field) in cells.iter_mut().zip(row.content.fields()) {
+                column.push(self.options.value(field));
+            }
         }
-        let batch = self.read_batch().transpose();
-        self.done |= matches!(batch, Some(Err(_)) | None);
-        batch
+        self.schema.fields().iter().zip(&cells).map(|(field, cells)| convert(cells, field)).collect()
     }
 }
 

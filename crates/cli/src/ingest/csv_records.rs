@@ -1,7 +1,8 @@
 //! Records of a CSV file (RFC 4180): fields as text, whether they were quoted, and the line they start on.
 //!
 //! A parser of our own because two things matter here that others do not tell: where a record starts, quoted line breaks
-//! counted, and whether an empty field was quoted, which tells an empty string from null.
+//! counted, and whether an empty field was quoted, which tells an empty string from null. A line ends in a line feed, a
+//! carriage return or both.
 
 use std::io::BufRead;
 
@@ -14,6 +15,8 @@ pub(super) struct Records<R> {
     delimiter: u8,
     /// The line that the next byte is on, from 1.
     line: u64,
+    /// Whether the last byte was a carriage return, so that a line feed belongs to it.
+    after_return: bool,
 }
 
 /// One record.
@@ -34,8 +37,6 @@ enum State {
     Quoted,
     /// A quote within a quoted field: its end, or the first of two.
     Quote,
-    /// A carriage return after the closing quote.
-    Return,
 }
 
 /// What is wrong, and on which line.
@@ -47,7 +48,7 @@ pub(super) struct Malformed {
 
 impl<R: BufRead> Records<R> {
     pub(super) fn new(input: R, delimiter: u8) -> Self {
-        Self { input, delimiter, line: 1 }
+        Self { input, delimiter, line: 1, after_return: false }
     }
 
     /// Reads the next record; false at the end.
@@ -67,12 +68,17 @@ impl<R: BufRead> Records<R> {
             let mut whole = false;
             for &byte in buffer {
                 used += 1;
+                let second_of_two = byte == b'\n' && self.after_return;
+                self.after_return = byte == b'\r';
+                if second_of_two && record.is_untouched(state) {
+                    continue;
+                }
                 match record.take(byte, self.delimiter, state) {
                     Ok(Some(next)) => state = next,
                     Ok(None) => whole = true,
                     Err(message) => return Err(Malformed { line: self.line, message }),
                 }
-                if byte == b'\n' {
+                if byte == b'\r' || byte == b'\n' && !second_of_two {
                     self.line += 1;
                 }
                 if whole {
@@ -98,15 +104,20 @@ impl Record {
         self.fields.clear();
     }
 
+    /// Whether nothing of it was read yet.
+    fn is_untouched(&self, state: State) -> bool {
+        state == State::Start && self.fields.is_empty()
+    }
+
     /// The end of the file; false if no record ends here.
     fn end(&mut self, state: State) -> Result<bool, Malformed> {
         if state == State::Quoted {
             return Err(Malformed { line: self.line, message: "a quote that is never closed".into() });
         }
-        if state == State::Start && self.fields.is_empty() {
+        if self.is_untouched(state) {
             return Ok(false);
         }
-        self.end_field(matches!(state, State::Quote | State::Return));
+        self.end_field(state == State::Quote);
         self.check().map(|()| true)
     }
 
@@ -114,7 +125,7 @@ impl Record {
     fn take(&mut self, byte: u8, delimiter: u8, state: State) -> Result<Option<State>, String> {
         Ok(Some(match (state, byte) {
             (State::Start, b'"') => State::Quoted,
-            (State::Start | State::Plain, b'\n') => {
+            (State::Start | State::Plain, b'\r' | b'\n') => {
                 self.end_field(false);
                 return Ok(None);
             }
@@ -131,27 +142,21 @@ impl Record {
                 self.bytes.push(byte);
                 State::Quoted
             }
-            (State::Quote | State::Return, b'\n') => {
+            (State::Quote, b'\r' | b'\n') => {
                 self.end_field(true);
                 return Ok(None);
             }
-            (State::Quote, b'\r') => State::Return,
             (State::Quote, _) if byte == delimiter => {
                 self.end_field(true);
                 State::Start
             }
-            (State::Quote | State::Return, _) => {
+            (State::Quote, _) => {
                 return Err(format!("text after the closing quote of field {}", self.fields.len() + 1));
             }
         }))
     }
 
     fn end_field(&mut self, quoted: bool) {
-        let start = self.fields.last().map_or(0, |(end, _)| *end);
-        // Lines may end in a carriage return too. One before a delimiter is data, but nobody means it.
-        if !quoted && self.bytes.len() > start && self.bytes.last() == Some(&b'\r') {
-            self.bytes.pop();
-        }
         self.fields.push((self.bytes.len(), quoted));
     }
 
@@ -224,7 +229,18 @@ mod tests {
                 (6, vec![plain("1\"2"), plain("3")]),
             ]
         );
+        // Lines may also end in a carriage return alone.
+        assert_eq!(
+            parse("a,b\r\"x\ry\r\nz\",\r\r1,2\r").unwrap(),
+            [
+                (1, vec![plain("a"), plain("b")]),
+                (2, vec![quoted("x\ry\r\nz"), plain("")]),
+                (5, vec![plain("")]),
+                (6, vec![plain("1"), plain("2")]),
+            ]
+        );
         assert_eq!(parse("").unwrap(), []);
+        assert_eq!(parse("a\r\n").unwrap(), [(1, vec![plain("a")])]);
         assert_eq!(parse("a,").unwrap(), [(1, vec![plain("a"), plain("")])]);
     }
 
@@ -233,7 +249,7 @@ mod tests {
         for (text, line, message) in [
             ("a\n\"b\nc", 2, "never closed"),
             ("\"a\"b", 1, "closing quote of field 1"),
-            ("a\n\"b\"\rx", 2, "closing quote"),
+            ("a\r\"b\"x", 2, "closing quote"),
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(error.line, line);

@@ -12,6 +12,10 @@ use crate::failure::{Failure, Result};
 /// down can be a surprise.
 pub(crate) fn infer_schema(sources: &[Source], options: &CsvOptions) -> Result<Schema> {
     let Some(first) = sources.first() else { return Err(Failure::usage("there is no file to take a schema from")) };
+    if let Some(pipe) = sources.iter().find(|source| !source.can_be_read_again) {
+        return Err(Failure::usage(format!("{} can be read only once", pipe.path.display()))
+            .hint("say with --schema what the columns are"));
+    }
     match first.format {
         FileFormat::Parquet => parquet::schema(first),
         FileFormat::Json => json_lines::infer(first),

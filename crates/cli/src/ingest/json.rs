@@ -1,17 +1,18 @@
 //! JSON values as columns.
 //!
-//! What [the output writes](crate::output::value) is read back; numbers are also taken where it writes strings, as long
-//! as they are exact, and maps as objects.
+//! What [the output writes](crate::output::value) is read back; numbers are also taken where it writes strings, and maps
+//! as objects.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, BooleanArray, Float32Array, Float64Array, ListArray, MapArray, StructArray};
+use arrow::array::{Array as _, ArrayRef, BooleanArray, ListArray, MapArray, StructArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields};
-use serde_json::Value;
 
-use super::columns::type_name;
-use super::text::{self, BadValue, quoted};
+use super::columns::{type_name, with_article};
+use super::json_value::Value;
+use super::text::{self, BadValue, quoted, shortened};
 
 /// A value of one row.
 #[derive(Debug, Clone, Copy)]
@@ -26,17 +27,17 @@ pub(super) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     pub(super) fn new(row: usize, value: Option<&'a Value>) -> Self {
-        Self { row, value: value.filter(|value| !value.is_null()), masked: false }
+        Self { row, value: value.filter(|value| **value != Value::Null), masked: false }
     }
 }
 
 /// Converts texts that hold JSON.
 pub(super) fn parse_column(texts: &[Option<&str>], field: &Field) -> Result<ArrayRef, BadValue> {
     let parse = |(row, text): (usize, Option<&str>)| match text {
-        Some(text) => serde_json::from_str::<Value>(text).map(Some).map_err(|error| BadValue {
+        Some(text) => Value::parse(text).map(Some).map_err(|error| BadValue {
             row,
             column: field.name().clone(),
-            reason: format!("{} is not a {}: {error}", quoted(text), type_name(field)),
+            reason: format!("{} is not {}: {}", quoted(text), with_article(&type_name(field)), error.reason),
         }),
         None => Ok(None),
     };
@@ -55,7 +56,6 @@ pub(super) fn build(field: &Field, cells: &[Cell<'_>]) -> Result<ArrayRef, BadVa
     let column = Column { field, cells };
     match field.data_type() {
         DataType::Boolean => column.booleans(),
-        DataType::Float32 | DataType::Float64 => column.floats(),
         DataType::Struct(fields) => column.structs(fields),
         DataType::List(element) => column.lists(element),
         DataType::Map(entries, sorted) => column.maps(entries, *sorted),
@@ -71,7 +71,7 @@ struct Column<'a> {
 impl<'a> Column<'a> {
     fn unfit(&self, cell: &Cell<'_>) -> BadValue {
         let value = cell.value.map_or_else(|| "null".to_owned(), shown);
-        let reason = format!("{value} is not a {}", type_name(self.field));
+        let reason = format!("{value} is not {}", with_article(&type_name(self.field)));
         BadValue { row: cell.row, column: self.field.name().clone(), reason }
     }
 
@@ -81,75 +81,62 @@ impl<'a> Column<'a> {
     }
 
     fn booleans(&self) -> Result<ArrayRef, BadValue> {
-        let values = self.all(Value::as_bool)?;
-        Ok(Arc::new(BooleanArray::from(values)))
-    }
-
-    fn floats(&self) -> Result<ArrayRef, BadValue> {
         let values = self.all(|value| match value {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => match text.as_str() {
-                "NaN" => Some(f64::NAN),
-                "Infinity" => Some(f64::INFINITY),
-                "-Infinity" => Some(f64::NEG_INFINITY),
-                _ => None,
-            },
+            Value::Boolean(value) => Some(*value),
             _ => None,
         })?;
-        Ok(if self.field.data_type() == &DataType::Float64 {
-            Arc::new(Float64Array::from(values))
-        } else {
-            #[expect(clippy::cast_possible_truncation, reason = "a float column has a float's precision")]
-            let values: Vec<Option<f32>> = values.into_iter().map(|value| value.map(|v| v as f32)).collect();
-            if let Some(row) = values.iter().position(|value| value.is_some_and(f32::is_infinite))
-                && self.cells[row].value.is_some_and(Value::is_number)
-            {
-                return Err(self.unfit(&self.cells[row]));
-            }
-            Arc::new(Float32Array::from(values))
-        })
+        Ok(Arc::new(BooleanArray::from(values)))
     }
 
     /// Through the text that CSV would have.
     fn by_text(&self) -> Result<ArrayRef, BadValue> {
-        let takes_numbers =
-            matches!(self.field.data_type(), DataType::Int32 | DataType::Int64 | DataType::Decimal128(..));
-        let takes_strings = !matches!(self.field.data_type(), DataType::Int32 | DataType::Int64);
-        let text_of = |cell: &Cell<'a>| match cell.value {
-            None => Ok(None),
-            Some(Value::String(text)) if takes_strings => Ok(Some(text.clone())),
-            Some(Value::Number(number)) if takes_numbers && is_exact(number) => Ok(Some(number.to_string())),
-            Some(_) => Err(self.unfit(cell)),
+        use DataType::{Decimal128, Float32, Float64, Int32, Int64};
+        let takes_numbers = matches!(self.field.data_type(), Int32 | Int64 | Float32 | Float64 | Decimal128(..));
+        let takes = |text: &str| match self.field.data_type() {
+            Int32 | Int64 => false,
+            // What JSON has no numbers for.
+            Float32 | Float64 => ["NaN", "Infinity", "-Infinity"].contains(&text),
+            _ => true,
         };
-        let texts = self.cells.iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
-        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        let text_of = |value: &'a Value| match value {
+            Value::String(text) if takes(text) => Some(text.as_str()),
+            Value::Number(digits) if takes_numbers => Some(digits.as_str()),
+            _ => None,
+        };
+        let texts = self.all(text_of)?;
         text::parse_column(&texts, self.field).map_err(|bad| match &self.cells[bad.row] {
             // Shown as it stood there, without quotes.
-            cell if cell.value.is_some_and(Value::is_number) => self.unfit(cell),
+            cell @ Cell { value: Some(Value::Number(_)), .. } => self.unfit(cell),
             cell => BadValue { row: cell.row, ..bad },
         })
     }
 
     fn structs(&self, fields: &Fields) -> Result<ArrayRef, BadValue> {
         let objects = self.all(Value::as_object)?;
+        let places: HashMap<&str, usize> =
+            fields.iter().enumerate().map(|(place, field)| (field.name().as_str(), place)).collect();
+        // Of each object, its values by the places of their fields.
+        let mut values_of = Vec::with_capacity(objects.len());
         for (cell, object) in self.cells.iter().zip(&objects) {
-            let unknown = |name: &&String| !fields.iter().any(|field| field.name() == *name);
-            if let Some(name) = object.and_then(|object| object.keys().find(unknown)) {
-                let reason = "the table has no such column".to_owned();
-                return Err(BadValue { row: cell.row, column: format!("{}.{name}", self.field.name()), reason });
-            }
+            let place = |(name, value): &'a (String, Value)| match places.get(name.as_str()) {
+                Some(place) => Ok((*place, value)),
+                None => Err(BadValue {
+                    row: cell.row,
+                    column: format!("{}.{name}", self.field.name()),
+                    reason: "the table has no such column".to_owned(),
+                }),
+            };
+            let mut values = object.iter().copied().flatten().map(place).collect::<Result<Vec<_>, _>>()?;
+            values.sort_unstable_by_key(|(place, _)| *place);
+            values_of.push(values);
         }
         let mut arrays = Vec::with_capacity(fields.len());
-        for field in fields {
-            let cells: Vec<Cell<'_>> = self
-                .cells
-                .iter()
-                .zip(&objects)
-                .map(|(cell, object)| Cell {
-                    masked: cell.masked || object.is_none(),
-                    ..Cell::new(cell.row, object.and_then(|object| object.get(field.name())))
-                })
-                .collect();
+        for (place, field) in fields.iter().enumerate() {
+            let cell_of = |((cell, object), values): ((&Cell<'a>, _), &Vec<(usize, &'a Value)>)| {
+                let value = values.binary_search_by_key(&place, |(place, _)| *place).ok().map(|at| values[at].1);
+                Cell { masked: cell.masked || Option::is_none(object), ..Cell::new(cell.row, value) }
+            };
+            let cells: Vec<Cell<'_>> = self.cells.iter().zip(&objects).zip(&values_of).map(cell_of).collect();
             arrays.push(build(field, &cells).map_err(|bad| self.within(bad))?);
         }
         let nulls = objects.iter().map(Option::is_some).collect::<NullBuffer>();
@@ -164,7 +151,7 @@ impl<'a> Column<'a> {
             cells.extend(list.iter().copied().flatten().map(|value| Cell::new(cell.row, Some(value))));
         }
         let values = build(element, &cells).map_err(|bad| self.within(bad))?;
-        let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.map_or(0, Vec::len)));
+        let offsets = OffsetBuffer::from_lengths(lists.iter().map(|list| list.map_or(0, <[_]>::len)));
         let nulls = lists.iter().map(Option::is_some).collect::<NullBuffer>();
         let array = ListArray::try_new(element.clone(), offsets, values, Some(nulls));
         Ok(Arc::new(array.map_err(|error| self.broken(&error))?))
@@ -173,23 +160,19 @@ impl<'a> Column<'a> {
     fn maps(&self, entries: &Arc<Field>, sorted: bool) -> Result<ArrayRef, BadValue> {
         let DataType::Struct(fields) = entries.data_type() else { return self.by_text() };
         // Keys of an object are strings; they are made values here so that both forms go one way.
-        let pairs_of = |cell: &Cell<'a>| -> Result<Option<Vec<(Value, &'a Value)>>, BadValue> {
-            match cell.value {
-                None => Ok(None),
-                Some(Value::Object(object)) => {
-                    Ok(Some(object.iter().map(|(key, value)| (Value::String(key.clone()), value)).collect()))
-                }
-                Some(Value::Array(pairs)) => {
-                    let pair = |pair: &'a Value| match pair.as_array().map(Vec::as_slice) {
-                        Some([key, value]) => Some((key.clone(), value)),
-                        _ => None,
-                    };
-                    pairs.iter().map(pair).collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| self.unfit(cell))
-                }
-                Some(_) => Err(self.unfit(cell)),
+        let maps: Vec<Option<Vec<(Value, &'a Value)>>> = self.all(|value| match value {
+            Value::Object(entries) => {
+                Some(entries.iter().map(|(key, value)| (Value::String(key.clone()), value)).collect())
             }
-        };
-        let maps = self.cells.iter().map(pairs_of).collect::<Result<Vec<_>, _>>()?;
+            Value::Array(pairs) => {
+                let pair = |pair: &'a Value| match pair.as_array() {
+                    Some([key, value]) => Some((key.clone(), value)),
+                    _ => None,
+                };
+                pairs.iter().map(pair).collect()
+            }
+            _ => None,
+        })?;
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (cell, map) in self.cells.iter().zip(&maps) {
             for (key, value) in map.iter().flatten() {
@@ -220,18 +203,15 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Whether a JSON number is what was written: beyond fifteen digits a fraction is not.
-fn is_exact(number: &serde_json::Number) -> bool {
-    const EXACT_DIGITS: usize = 15;
-    !number.is_f64() || number.to_string().bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS
-}
-
-fn shown(value: &Value) -> String {
+/// A value for a message: not more of it than helps to find it.
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
+        Value::Number(digits) => shortened(digits),
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "an array".to_owned(),
-        other => other.to_string(),
+        Value::Boolean(value) => value.to_string(),
+        Value::Null => "null".to_owned(),
     }
 }
 
@@ -257,18 +237,22 @@ mod tests {
         let decimal = DataType::Decimal128(20, 2);
         let cases: Vec<(DataType, &str, Result<&str, &str>)> = vec![
             (DataType::Int32, "7", Ok("7")),
-            (DataType::Int32, "1.5", Err("not a int")),
-            (DataType::Int32, "\"7\"", Err("not a int")),
+            (DataType::Int32, "1.5", Err("1.5 is not an int")),
+            (DataType::Int32, "\"7\"", Err("\"7\" is not an int")),
             (DataType::Int64, "9223372036854775808", Err("not a long")),
             (DataType::Float64, "\"NaN\"", Ok("\"NaN\"")),
+            (DataType::Float64, "\"1\"", Err("not a double")),
             (DataType::Float64, "3", Ok("3.0")),
+            (DataType::Float64, "1e400", Err("1e400 is not a double")),
             (DataType::Float32, "1e300", Err("not a float")),
             (DataType::Boolean, "true", Ok("true")),
             (DataType::Boolean, "1", Err("not a boolean")),
             (DataType::Utf8, "1", Err("not a string")),
             (decimal.clone(), "1.25", Ok("\"1.25\"")),
             (decimal.clone(), "\"123456789012345678.25\"", Ok("\"123456789012345678.25\"")),
-            (decimal, "123456789012345678.25", Err("not a decimal")),
+            (decimal.clone(), "123456789012345678.25", Ok("\"123456789012345678.25\"")),
+            (decimal.clone(), "-1.5e-1", Ok("\"-0.15\"")),
+            (decimal, "0.123", Err("0.123 is not a decimal")),
             (DataType::Binary, "\"00ff\"", Ok("\"00ff\"")),
             (list.clone(), "[{\"must\":1},null,{\"must\":2}]", Ok("[{\"must\":1},null,{\"must\":2}]")),
             (list.clone(), "[{\"must\":null}]", Err("requires one")),
@@ -281,7 +265,7 @@ mod tests {
         ];
         for (data_type, json, expected) in cases {
             let field = field("c", data_type);
-            let value: Value = serde_json::from_str(json).unwrap();
+            let value = Value::parse(json).unwrap();
             let found = build(&field, &[Cell::new(0, None), Cell::new(1, Some(&value))]);
             match (found, expected) {
                 (Ok(array), Ok(expected)) => {

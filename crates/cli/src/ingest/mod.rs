@@ -3,12 +3,14 @@
 //! Text that is no value of its column's type is an error, which names the file, the line and the column; types of
 //! Parquet files are converted by the table's writer. Memory is bounded by a batch, whatever the file's size.
 
+mod batches;
 mod columns;
 mod csv;
 mod csv_records;
 mod infer;
 mod json;
 mod json_lines;
+mod json_value;
 mod parquet;
 mod source;
 mod text;
@@ -19,6 +21,8 @@ use arrow::record_batch::RecordBatch;
 pub(crate) use csv::CsvOptions;
 pub(crate) use infer::infer_schema;
 pub(crate) use source::{FileFormat, Progress, Source};
+
+use batches::TextBatches;
 
 use crate::failure::Result;
 
@@ -35,8 +39,8 @@ pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 /// Opens a file. Text becomes values of the columns of `schema`, the table's; batches have the columns that the file has.
 pub(crate) fn open(source: &Source, schema: &SchemaRef, options: &CsvOptions, progress: &Progress) -> Result<Batches> {
     Ok(match source.format {
-        FileFormat::Csv => Box::new(csv::CsvBatches::open(source, schema, options, progress)?),
-        FileFormat::Json => Box::new(json_lines::JsonBatches::open(source, schema, progress)?),
+        FileFormat::Csv => Box::new(TextBatches::new(csv::CsvRows::open(source, schema, options, progress)?)),
+        FileFormat::Json => Box::new(TextBatches::new(json_lines::JsonRows::open(source, schema, progress)?)),
         FileFormat::Parquet => Box::new(parquet::ParquetBatches::open(source, progress)?),
     })
 }

@@ -1,7 +1,7 @@
 //! The files to load, and how far reading them has come.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::ValueEnum;
 
 use crate::failure::{Context as _, Failure, Result};
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How a file's rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -31,14 +34,16 @@ pub(crate) struct Source {
     pub(crate) format: FileFormat,
     /// Its length.
     pub(crate) bytes: u64,
+    /// Whether it still holds its rows after it was read, as a pipe does not.
+    pub(crate) can_be_read_again: bool,
 }
 
 impl Source {
     /// Looks at a file; the format comes from its name unless given.
     pub(crate) fn new(path: PathBuf, format: Option<FileFormat>) -> Result<Self> {
         let metadata = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        if !metadata.is_file() {
-            return Err(Failure::new(format!("{} is not a file", path.display())));
+        if metadata.is_dir() {
+            return Err(Failure::new(format!("{} is a folder, not a file", path.display())));
         }
         let format = match format {
             Some(format) => format,
@@ -47,7 +52,7 @@ impl Source {
                     .hint("say --format csv, json or parquet")
             })?,
         };
-        Ok(Self { path, format, bytes: metadata.len() })
+        Ok(Self { path, format, bytes: metadata.len(), can_be_read_again: metadata.is_file() })
     }
 
     fn format_of(path: &Path) -> Option<FileFormat> {
@@ -64,9 +69,14 @@ impl Source {
         File::open(&self.path).with_context(|| format!("cannot open {}", self.path.display()))
     }
 
-    /// Opens it for reading from start to end.
-    pub(crate) fn stream(&self, progress: &Progress) -> Result<BufReader<Counted<File>>> {
-        Ok(BufReader::with_capacity(1 << 20, Counted { inner: self.open()?, progress: progress.clone() }))
+    /// Opens a file of text for reading from start to end, after the byte order mark that some programs put there.
+    pub(crate) fn text(&self, progress: &Progress) -> Result<BufReader<Counted<File>>> {
+        let mut input = BufReader::with_capacity(1 << 20, Counted { inner: self.open()?, progress: progress.clone() });
+        let start = input.fill_buf().with_context(|| format!("cannot read {}", self.path.display()))?;
+        if start.starts_with(BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(input)
     }
 
     /// An error about a line of it.

@@ -12,7 +12,7 @@ use arrow::datatypes::{
 };
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
 
-use super::columns::type_name;
+use super::columns::{type_name, with_article};
 use crate::output::value::is_uuid;
 
 /// A value that does not fit its column.
@@ -29,7 +29,8 @@ pub(super) struct BadValue {
 impl BadValue {
     /// Text that is no value of the field's type.
     fn unfit(row: usize, field: &Field, text: &str) -> Self {
-        Self { row, column: field.name().clone(), reason: format!("{} is not a {}", quoted(text), type_name(field)) }
+        let reason = format!("{} is not {}", quoted(text), with_article(&type_name(field)));
+        Self { row, column: field.name().clone(), reason }
     }
 
     /// Null where the column requires a value.
@@ -38,12 +39,22 @@ impl BadValue {
     }
 }
 
-/// A value for a message: not more of it than helps to find it.
+/// So much of a value helps to find it.
+const SHOWN: usize = 40;
+
+/// Text in quotes, for a message.
 pub(super) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 40;
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),
+    }
+}
+
+/// Text as it is, for a message.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -168,28 +179,54 @@ fn parse_f32(text: &str) -> Option<f32> {
 
 /// The unscaled value; `None` if digits would be lost on either side.
 fn parse_decimal(text: &str, precision: u8, scale: i8) -> Option<i128> {
-    let (negative, digits) = match text.as_bytes().first()? {
+    let (negative, unsigned) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
         _ => (false, text),
+    };
+    let (digits, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((digits, exponent)) => (digits, exponent.parse::<i64>().ok()?),
+        None => (unsigned, 0),
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let fraction = fraction.trim_end_matches('0');
-    let missing = usize::try_from(scale).ok()?.checked_sub(fraction.len())?;
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // By how many places the point is behind the last significant digit, as a decimal of this scale.
+    let shift = i64::try_from(digits.len() - significant.len())
+        .ok()?
+        .checked_sub(i64::try_from(fraction.len()).ok()?)?
+        .checked_add(exponent)?
+        .checked_add(i64::from(scale))?;
     let mut value = 0_i128;
-    for digit in whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', missing)) {
+    for digit in significant.bytes() {
         value = value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
     }
+    let value = value.checked_mul(10_i128.checked_pow(u32::try_from(shift).ok()?)?)?;
     let limit = 10_i128.checked_pow(u32::from(precision))?;
     (value < limit).then_some(if negative { -value } else { value })
 }
 
 fn parse_date(text: &str) -> Option<i32> {
-    let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+    let date = parse_day(text)?;
     i32::try_from(date.signed_duration_since(NaiveDate::default()).num_days()).ok()
+}
+
+fn parse_day(text: &str) -> Option<NaiveDate> {
+    has_whole_year(text).then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok())?
+}
+
+/// Whether a year stands there as ISO 8601 has it: four digits, or a sign and at least four. The parser would take `24`
+/// for the year 24.
+fn has_whole_year(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']);
+    let digits = unsigned.unwrap_or(text).bytes().take_while(u8::is_ascii_digit).count();
+    if unsigned.is_some() { digits >= 4 } else { digits == 4 }
 }
 
 fn parse_time(text: &str) -> Option<i64> {
@@ -203,13 +240,13 @@ fn parse_time(text: &str) -> Option<i64> {
 /// Seconds since the epoch, and nanoseconds beyond them. A zone is for timestamps that have one, where text without one
 /// is in UTC; elsewhere it would be lost, so it is refused.
 fn parse_timestamp(text: &str, zoned: bool) -> Option<(i64, u32)> {
-    if digits_of_fraction(text) > 9 {
+    if digits_of_fraction(text) > 9 || !has_whole_year(text) {
         return None;
     }
     let local = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
         .iter()
         .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
-        .or_else(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(NaiveDateTime::from));
+        .or_else(|| parse_day(text).map(NaiveDateTime::from));
     let instant = match local {
         Some(local) => local.and_utc(),
         None if zoned => DateTime::parse_from_rfc3339(text).ok()?.to_utc(),
@@ -255,18 +292,31 @@ mod tests {
             (decimal.clone(), "999.990", Some("999.99")),
             (decimal.clone(), "1000", None),
             (decimal.clone(), "1.239", None),
-            (decimal.clone(), "1e2", None),
+            (decimal.clone(), "1e2", Some("100.00")),
+            (decimal.clone(), "-12300.0E-3", Some("-12.30")),
+            (decimal.clone(), "0e999999999999", Some("0.00")),
+            (decimal.clone(), "1e3", None),
+            (decimal.clone(), "1e-3", None),
+            (decimal.clone(), "1e", None),
+            (decimal.clone(), "1e9223372036854775807", None),
             (decimal.clone(), ".", None),
             (decimal, "", None),
             (DataType::Date32, "2024-02-29", Some("2024-02-29")),
             (DataType::Date32, "2023-02-29", None),
             (DataType::Date32, "02/28/2023", None),
+            (DataType::Date32, "24-01-01", None),
+            (DataType::Date32, "-24-01-01", None),
+            (DataType::Date32, "12024-01-01", None),
+            (DataType::Date32, "+12024-01-01", Some("+12024-01-01")),
+            (DataType::Date32, "-0044-03-15", Some("-0044-03-15")),
             (DataType::Time64(TimeUnit::Microsecond), "23:59:59.999999", Some("23:59:59.999999")),
             (DataType::Time64(TimeUnit::Microsecond), "23:59:59.9999991", None),
             (DataType::Time64(TimeUnit::Microsecond), "23:59:60", None),
             (us.clone(), "2024-02-29 01:02:03", Some("2024-02-29T01:02:03.000000")),
             (us.clone(), "2024-02-29T01:02:03.1", Some("2024-02-29T01:02:03.100000")),
             (us.clone(), "2024-02-29", Some("2024-02-29T00:00:00.000000")),
+            (us.clone(), "24-02-29", None),
+            (us.clone(), "24-02-29T01:02:03", None),
             (us.clone(), "2024-02-29T01:02:03Z", None),
             (us, "2024-02-29T01:02:03.0000001", None),
             (us_zone.clone(), "2024-02-29T01:02:03+02:00", Some("2024-02-28T23:02:03.000000+00:00")),

@@ -43,8 +43,8 @@ fn formats_mix_and_go_into_one_commit() {
     let folder = Folder::with_lake();
     parquet_file(&folder, "a.parquet", &[1, 2]);
     folder.write("b.csv", "\u{feff}name,id\r\n\"x, y\",3\r\n\"\",\r\n");
-    folder.write("c.jsonl", "{\"id\": 5, \"name\": \"five\"}\n{\"name\": null, \"id\": 6}\n");
-    folder.write("d.tsv", "id\n7\n");
+    folder.write("c.jsonl", "\u{feff}{\"id\": 5, \"name\": \"five\"}\n{\"name\": null, \"id\": 6}\n");
+    folder.write("d.tsv", "id\r7\r");
     let run = folder.run(&["load", "t.mixed", "a.parquet", "b.csv", "c.jsonl", "d.tsv", "--create", "--key", "k"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
     assert!(run.stderr.contains("loaded 7 rows of 4 files into t.mixed"), "{}", run.stderr);
@@ -82,15 +82,18 @@ fn a_bad_row_is_named_and_nothing_is_left() {
     folder.ok(&["table", "create", "t.a", "--key", "k", "--schema", "id int not null, at timestamp"]);
     let before = folder.warehouse();
     folder.write("good.csv", "id,at\n".to_owned() + &"1,2024-02-29\n".repeat(20_000));
-    let cases: [(&str, &str, &str); 9] = [
-        ("a.csv", "id,at\n1,\n\n\"x\n\",\n", "a.csv, line 4: column id: \"x\\n\" is not a int"),
+    let cases: [(&str, &str, &str); 12] = [
+        ("a.csv", "id,at\n1,\n\n\"x\n\",\n", "a.csv, line 4: column id: \"x\\n\" is not an int"),
         ("b.csv", "id,at\n1,2024-02-29T00:00:00Z\n", "b.csv, line 2: column at:"),
         ("c.csv", "id,at\n,\n", "c.csv, line 2: column id: there is no value"),
         ("d.csv", "id,at\n1,,3\n", "d.csv, line 2: 3 fields, but the header has 2"),
         ("e.csv", "id,more\n1,2\n", "e.csv has a column \"more\""),
-        ("f.jsonl", "{\"id\": 1}\n{\"id\": 1.5}\n", "f.jsonl, line 2: column id: 1.5 is not a int"),
+        ("f.jsonl", "{\"id\": 1}\n{\"id\": 1.5}\n", "f.jsonl, line 2: column id: 1.5 is not an int"),
         ("g.jsonl", "{\"id\": 1}\n{\"id\": 1", "g.jsonl, line 2: not valid JSON"),
         ("h.jsonl", "{\"id\": 1, \"no\": 2}\n", "h.jsonl, line 1: column no:"),
+        ("j.jsonl", "{\"id\": 1}\n{\"id\": 2, \"id\": 3}\n", "j.jsonl, line 2: the key \"id\" is there twice"),
+        ("k.csv", "id,at\r1,\r1,24-02-29\r", "k.csv, line 3: column at: \"24-02-29\" is not a timestamp"),
+        ("l.jsonl", "{\"id\": 1}\n\u{feff}{\"id\": 1}\n", "l.jsonl, line 2: not valid JSON at column 1"),
         ("i.parquet", "PAR1", "cannot read i.parquet as Parquet"),
     ];
     for (name, text, expected) in cases {
