@@ -22,6 +22,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Context as _, Failure, Result};
+use crate::paths;
 
 /// The file's name.
 pub(crate) const FILE_NAME: &str = "lakelock.toml";
@@ -79,7 +80,7 @@ impl Surroundings {
 
     fn find_file(&self, named: Option<&Path>) -> Option<PathBuf> {
         if let Some(named) = named {
-            return Some(self.folder.join(named));
+            return Some(paths::absolute(&self.folder, named));
         }
         let candidates = std::iter::once(&self.folder).chain(&self.user_folder).map(|folder| folder.join(FILE_NAME));
         candidates.into_iter().find(|file| file.exists())
@@ -239,7 +240,7 @@ fn flatten(properties: &mut Properties, prefix: &str, table: toml::Table, folder
 
 /// Resolves a relative path against the folder of whoever wrote it; locations with a scheme stay as they are.
 fn absolute(property: &str, value: &str, folder: &Path) -> String {
-    let join = |path: &str| folder.join(path).display().to_string();
+    let join = |path: &str| paths::absolute(folder, path).display().to_string();
     match value.strip_prefix("sqlite:") {
         Some(path) if property == "uri" => {
             let path = path.strip_prefix("//").unwrap_or(path);

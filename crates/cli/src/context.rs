@@ -1,7 +1,7 @@
 //! What every command needs: its options, and the catalog they lead to.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lakelock_catalog::Catalog;
@@ -13,6 +13,7 @@ use crate::commands::keystore::Place;
 use crate::config::{CatalogSettings, Config, Surroundings};
 use crate::failure::{Context as _, Result};
 use crate::output::OutputFormat;
+use crate::paths;
 use crate::terminal::Paint;
 
 /// The global options and where the program was started.
@@ -91,8 +92,13 @@ impl Context {
     }
 
     /// A path as the user typed it, made absolute.
-    pub(crate) fn absolute(&self, path: impl Into<PathBuf>) -> PathBuf {
-        self.surroundings.folder.join(path.into())
+    pub(crate) fn absolute(&self, path: impl AsRef<Path>) -> PathBuf {
+        paths::absolute(&self.surroundings.folder, path)
+    }
+
+    /// A location of a file as the user typed it: a path is made absolute, a URI stays as it is.
+    pub(crate) fn location(&self, text: &str) -> String {
+        paths::location(&self.surroundings.folder, text)
     }
 }
 

@@ -11,6 +11,7 @@ mod inspect;
 mod interrupt;
 mod names;
 mod output;
+mod paths;
 mod shell;
 mod terminal;
 

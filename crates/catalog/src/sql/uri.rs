@@ -29,7 +29,7 @@ pub(super) fn sqlite_file(uri: &str) -> Result<PathBuf> {
         return invalid("is in memory; that is catalog type `memory`");
     }
     if file.contains('?') {
-        return invalid("has parameters, which are not supported");
+        return invalid("has parameters, or a path with a `?`: neither is supported");
     }
     Ok(file.into())
 }
@@ -53,6 +53,8 @@ mod tests {
             ("sqlite://dir/file.db", "dir/file.db"),
             ("jdbc:sqlite:/abs/file.db", "/abs/file.db"),
             ("jdbc:sqlite:file:/abs/file.db", "/abs/file.db"),
+            // Nothing is decoded, as JDBC does not either.
+            ("sqlite:/a b/%20#c/file.db", "/a b/%20#c/file.db"),
         ] {
             assert_eq!(sqlite_file(uri).unwrap(), PathBuf::from(file), "{uri}");
         }

@@ -28,6 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let context = context.for_people();
     let folder = context.absolute(&arguments.dir);
+    super::init::check_folder(&folder)?;
     folder::prepare(&folder, &arguments.dir).await?;
     tour::Tour::new(&context, &folder, &arguments.dir).run().await
 }

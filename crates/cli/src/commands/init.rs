@@ -50,6 +50,7 @@ pub(crate) const WAREHOUSE: &str = "warehouse";
 pub(crate) async fn run(context: &Context, arguments: &Arguments) -> Result<()> {
     let folder = context.absolute(&arguments.dir);
     let catalog = context.catalog_name().unwrap_or(DEFAULT_CATALOG);
+    check_folder(&folder)?;
     refuse_existing(&folder)?;
     make(context, &folder, catalog, arguments.passphrase, "").await?;
 
@@ -85,16 +86,27 @@ fn refuse_existing(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a folder in which a lake could be made but not be found again.
+pub(crate) fn check_folder(folder: &Path) -> Result<()> {
+    let problem = match folder.to_str() {
+        None => "its path is not valid UTF-8, which locations of tables must be",
+        Some(path) if path.contains('?') => "a ? in its path would start parameters in the uri of the catalog",
+        Some(_) => return Ok(()),
+    };
+    Err(Failure::usage(format!("nothing can be made in {}: {problem}", folder.display())).hint("name another folder"))
+}
+
 /// Makes everything in a folder that has none of it; `title` goes on top of the configuration.
 pub(crate) async fn make(context: &Context, folder: &Path, catalog: &str, passphrase: bool, title: &str) -> Result<()> {
     let cannot_make = |path: &Path| format!("cannot make {}", path.display());
-    std::fs::create_dir_all(folder.join(WAREHOUSE)).with_context(|| cannot_make(&folder.join(WAREHOUSE)))?;
+    std::fs::create_dir_all(folder).with_context(|| cannot_make(folder))?;
     let text = configuration(catalog, passphrase, title);
     let file = folder.join(FILE_NAME);
     let surroundings = Surroundings { folder: folder.to_owned(), user_folder: None, variables: Vec::new() };
     // Last, so that a failure before leaves nothing that looks complete.
     let parsed = Config::from_text(&text, &file)?.catalog(Some(catalog), &[], &surroundings.folder)?;
     Place::of(&parsed.properties)?.create(context)?;
+    std::fs::create_dir_all(folder.join(WAREHOUSE)).with_context(|| cannot_make(&folder.join(WAREHOUSE)))?;
     open_catalog(&parsed).await?;
     std::fs::write(&file, text).with_context(|| cannot_make(&file))
 }

@@ -38,12 +38,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
-    let is_remote = arguments.file.contains("://") && !arguments.file.starts_with("file:");
-    let location = if is_remote || arguments.file.starts_with("file:") {
-        arguments.file.clone()
-    } else {
-        context.absolute(&arguments.file).display().to_string()
-    };
+    let location = context.location(&arguments.file);
+    let is_remote = location.contains("://") && !location.starts_with("file:");
     if let Some(name) = &arguments.table {
         let table = context.catalog_with_keys().await?.load_table(&names::table(name)?).await?;
         return print_document(&of_table(&table, name, &location).await?);

@@ -45,6 +45,10 @@ fn each_kind_of_file_is_known() {
     let unknown = inspect(&folder, &folder.path("blob"), &[]);
     assert_eq!((&unknown["format"], &unknown["encrypted"]), (&"unknown".into(), &Value::Null));
 
+    // A relative path may lead out of the folder and back.
+    let outside = format!("../{}/blob", folder.path("").file_name().unwrap().to_string_lossy());
+    assert_eq!(inspect(&folder, outside.as_ref(), &[])["stored_length"], 2);
+
     // A cut file is still told, as damaged.
     let bytes = std::fs::read(of("secret", ".parquet")).unwrap();
     folder.write("cut.parquet", &bytes[..bytes.len() - 1]);

@@ -24,6 +24,28 @@ fn init_makes_a_place_and_overwrites_nothing() {
     }
 }
 
+/// Whatever a folder is called, a lake works in it, or nothing is made.
+#[test]
+fn a_lake_is_found_again_whatever_its_folder_is_called() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id\n1\n");
+    for name in ["a#b", "50%", "%20 x", "a:b", "é", "inner/../up"] {
+        folder.ok(&["init", name]);
+        let config = format!("{name}/lakelock.toml");
+        let config = ["--config", config.as_str()];
+        folder.ok(&[&config[..], &["keystore", "create-key", "k"]].concat());
+        folder.ok(&[&config[..], &["load", "t.a", "a.csv", "--create", "--key", "k"]].concat());
+        let rows = folder.ok(&[&config[..], &["sql", "select id from t.a", "-o", "csv"]].concat());
+        assert_eq!(rows, "id\n1\n", "{name}");
+        std::fs::remove_file(folder.path("lakelock.toml")).unwrap_or_default();
+    }
+    for command in ["init", "demo"] {
+        let error = folder.fails(2, &[command, "who?"]);
+        assert!(error.contains("who?") && error.contains("parameters"), "{error}");
+        assert!(!folder.path("who?").exists());
+    }
+}
+
 #[test]
 fn keys_are_made_imported_and_listed_but_never_shown() {
     let folder = Folder::new();
@@ -54,6 +76,9 @@ fn a_passphrase_opens_the_keystore_and_a_wrong_one_does_not() {
     let with = |passphrase: &str, arguments: &[&str]| {
         crate::support::outcome(folder.command(arguments).env("LAKELOCK_KEYSTORE_PASSPHRASE", passphrase))
     };
+    // Without a passphrase nothing is made that would be in the way of the next try.
+    assert!(folder.fails(1, &["init", "--passphrase"]).contains("no terminal to ask on"));
+    assert!(crate::support::files_below(&folder.path("")).is_empty() && !folder.path("warehouse").exists());
     assert_eq!(with("right", &["init", "--passphrase"]).code, 0);
     assert!(!folder.path("keystore.key").exists());
     assert_eq!(with("right", &["keystore", "create-key", "k"]).code, 0);
