@@ -90,6 +90,12 @@ pub struct LakelockSchemaProvider {
     namespace: NamespaceIdent,
 }
 
+impl LakelockSchemaProvider {
+    async fn has(&self, table: &TableIdent) -> Result<bool> {
+        self.shared.catalog.table_exists(table).await.map_err(external)
+    }
+}
+
 #[async_trait]
 impl SchemaProvider for LakelockSchemaProvider {
     fn table_names(&self) -> Vec<String> {
@@ -101,7 +107,8 @@ impl SchemaProvider for LakelockSchemaProvider {
         let identifier = TableIdent::new(self.namespace.clone(), name.to_owned());
         let table = match self.shared.catalog.load_table(&identifier).await {
             Ok(table) => table,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            // Of a table that is there, something else was not found.
+            Err(e) if e.kind() == ErrorKind::NotFound && !self.has(&identifier).await? => return Ok(None),
             Err(e) => return Err(external(e)),
         };
         let provider = LakelockTableProvider::try_new(table).map_err(external)?;

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::datasource::sink::DataSink;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use futures::StreamExt;
@@ -18,6 +18,7 @@ use lakelock_iceberg::manifest::DataFile;
 use lakelock_iceberg::write::{DataFileWriter, WriteOptions};
 
 use crate::error::external;
+use crate::interrupt::Interrupt;
 
 /// Appends the rows of one statement to a table: all of them or, if something fails, none.
 pub(crate) struct AppendSink {
@@ -31,20 +32,29 @@ impl AppendSink {
         Self { table, schema, catalog }
     }
 
-    async fn write_files(&self, mut rows: SendableRecordBatchStream) -> Result<(u64, Vec<DataFile>)> {
+    async fn write_files(
+        &self,
+        rows: SendableRecordBatchStream,
+        context: &TaskContext,
+    ) -> Result<(u64, Vec<DataFile>)> {
         let mut writer = DataFileWriter::new(&self.table, WriteOptions::default()).map_err(external)?;
-        while let Some(batch) = rows.next().await {
-            let written = match batch.and_then(|batch| self.named(&batch)) {
-                Ok(batch) => writer.write(batch).await.map_err(external),
-                Err(e) => Err(e),
-            };
-            if let Err(e) = written {
-                writer.abort().await;
-                return Err(e);
-            }
+        let written = tokio::select! {
+            written = self.write_rows(&mut writer, rows) => written,
+            () = Interrupt::stopped(context.session_config()) => Err(DataFusionError::Execution("interrupted: nothing was inserted".to_owned())),
+        };
+        if let Err(e) = written {
+            writer.abort().await;
+            return Err(e);
         }
         let rows = writer.rows();
         Ok((rows, writer.close().await.map_err(external)?))
+    }
+
+    async fn write_rows(&self, writer: &mut DataFileWriter, mut rows: SendableRecordBatchStream) -> Result<()> {
+        while let Some(batch) = rows.next().await {
+            writer.write(self.named(&batch?)?).await.map_err(external)?;
+        }
+        Ok(())
     }
 
     /// The batch with the table's column names: SQL says which column is which by their order.
@@ -70,8 +80,8 @@ impl DataSink for AppendSink {
         &self.schema
     }
 
-    async fn write_all(&self, data: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
-        let (rows, files) = self.write_files(data).await?;
+    async fn write_all(&self, data: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
+        let (rows, files) = self.write_files(data, context).await?;
         if rows == 0 {
             return Ok(0);
         }

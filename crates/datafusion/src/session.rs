@@ -10,6 +10,7 @@ use lakelock_catalog::Catalog;
 
 use crate::catalog::LakelockCatalogProvider;
 use crate::error::external;
+use crate::interrupt::Interrupt;
 use crate::star;
 
 /// A session in which the tables of catalogs can be queried: `namespace.table` in the first, `catalog.namespace.table`
@@ -23,7 +24,7 @@ pub async fn session_context(catalogs: impl IntoIterator<Item = Arc<dyn Catalog>
         let name = catalog.name().to_owned();
         providers.push((name, LakelockCatalogProvider::try_new(catalog).await.map_err(external)?));
     }
-    let mut config = SessionConfig::new().with_information_schema(true);
+    let mut config = SessionConfig::new().with_information_schema(true).with_extension(Arc::new(Interrupt::default()));
     if let Some((first, _)) = providers.first() {
         config = config.with_create_default_catalog_and_schema(false).with_default_catalog_and_schema(first, "default");
     }

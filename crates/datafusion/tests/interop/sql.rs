@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
 use lakelock_catalog::{Catalog, MemoryCatalog, TableCreation};
-use lakelock_datafusion::{session_context, sql};
+use lakelock_datafusion::{Interrupt, session_context, sql};
 use lakelock_iceberg::ErrorKind;
 use lakelock_iceberg::spec::{
     Literal, NamespaceIdent, NestedField, PrimitiveType, Schema, TableIdent, Transform, Type, UnboundPartitionField,
@@ -112,6 +112,29 @@ async fn a_statement_that_fails_changes_nothing() {
     }
     assert_eq!(run(&context, "select id, name from db.t").await, [json!({"id": 1, "name": "a"})]);
     assert_eq!(data_files(warehouse.path()), files);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_insert_that_is_stopped_removes_its_files() {
+    let warehouse = tempfile::tempdir().unwrap();
+    let (catalog, context) = lake(warehouse.path()).await;
+    let field = NestedField::optional(1, "id", Type::Primitive(PrimitiveType::Long));
+    let schema = Schema::builder().with_fields([Arc::new(field)]).build().unwrap();
+    let properties = [("encryption.key-id", "keyA"), ("write.target-file-size-bytes", "1")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let name = TableIdent::from_strs(["db", "n"]).unwrap();
+    catalog.create_table(TableCreation::new(name.clone(), schema).with_properties(properties)).await.unwrap();
+    // It would not end by itself.
+    let endless = "insert into db.n select i from generate_series(1, 9000000000000000000) as s(i)";
+    let insert = tokio::spawn(query(&context, endless).await.collect());
+    while data_files(warehouse.path()) == 0 && !insert.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    Interrupt::of(&context).unwrap().stop();
+    let error = insert.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("interrupted: nothing was inserted"), "{error}");
+    assert_eq!(data_files(warehouse.path()), 0);
+    assert!(catalog.load_table(&name).await.unwrap().metadata().current_snapshot().is_none());
 }
 
 /// Several readers share one file, each with row groups of its own; positions still count from the file's start.
