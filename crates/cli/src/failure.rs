@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
+use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 use parquet::errors::ParquetError;
 
@@ -120,12 +121,39 @@ impl Failure {
     }
 }
 
-/// What an error says, without the engine's name for its kind.
+/// What an error says, without the engine's name for its kind and advice that is of no use here.
 fn own_text(error: &(dyn StdError + 'static)) -> String {
+    if let Some(SchemaError::FieldNotFound { field, valid_fields }) = error.downcast_ref() {
+        return no_such_column(field, valid_fields);
+    }
     match error.downcast_ref() {
+        // Functions are told with every signature's own error before, and as if the engine were at fault.
+        Some(DataFusionError::Plan(text)) if let Some(at) = text.find(NO_FUNCTION) => {
+            text[at..].split_whitespace().collect::<Vec<_>>().join(" ")
+        }
         Some(DataFusionError::Plan(text) | DataFusionError::Execution(text)) => text.clone(),
         _ => error.to_string(),
     }
+}
+
+/// How the engine begins to tell which functions of a name there are.
+const NO_FUNCTION: &str = "No function matches the given name";
+
+fn no_such_column(wanted: &Column, known: &[Column]) -> String {
+    /// More of them do not help.
+    const SHOWN: usize = 20;
+    let of_one_table = known.windows(2).all(|two| two[0].relation == two[1].relation);
+    let name = |column: &Column| match &column.relation {
+        Some(_) if !of_one_table => column.quoted_flat_name(),
+        _ => crate::names::in_sql(&column.name),
+    };
+    let mut names: Vec<String> = known.iter().take(SHOWN).map(name).collect();
+    if known.len() > SHOWN {
+        names.push(format!("{} more", known.len() - SHOWN));
+    }
+    let wanted = wanted.quoted_flat_name();
+    let others = if names.is_empty() { String::new() } else { format!(": there are {}", names.join(", ")) };
+    format!("there is no column {wanted}{others}")
 }
 
 /// The error within errors that say nothing but what kind of error they carry.
@@ -208,6 +236,25 @@ mod tests {
         let failure = Failure::from(DataFusionError::ArrowError(Box::new(carried), None));
         assert_eq!(failure.render(Paint::plain(), None), "error: gone\n");
         assert!(failure.is_broken_pipe());
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_told_with_those_that_are() {
+        let shown = |wanted: &str, known: Vec<Column>| {
+            let field = Box::new(Column::from_qualified_name_ignore_case(wanted));
+            Failure::from(SchemaError::FieldNotFound { field, valid_fields: known }).render(Paint::plain(), None)
+        };
+        let column = |table: &str, name: &str| Column::new(Some(table), name);
+        assert_eq!(
+            shown("x", vec![column("t", "a"), column("t", "B")]),
+            "error: there is no column x: there are a, \"B\"\n"
+        );
+        assert_eq!(
+            shown("t.x", vec![column("t", "a"), column("u", "B")]),
+            "error: there is no column t.x: there are t.a, u.\"B\"\n"
+        );
+        assert_eq!(shown("x", Vec::new()), "error: there is no column x\n");
+        assert!(shown("x", vec![column("t", "a"); 23]).ends_with("a, 3 more\n"));
     }
 
     #[test]

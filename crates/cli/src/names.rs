@@ -39,6 +39,17 @@ pub(crate) fn show_namespace(namespace: &NamespaceIdent) -> String {
     namespace.as_ref().join(".")
 }
 
+/// A name, or the levels of a namespace, as SQL takes it: in quotes unless it is plain and in lower case. In SQL a
+/// namespace of several levels is one name.
+pub(crate) fn in_sql(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
 /// All namespaces, those within others after them.
 pub(crate) async fn all_namespaces(catalog: &dyn Catalog) -> Result<Vec<NamespaceIdent>> {
     let mut open = catalog.list_namespaces(None).await?;
@@ -74,5 +85,18 @@ mod tests {
             assert!(table(wrong).unwrap_err().fault() == Fault::Usage, "{wrong}");
         }
         assert!(namespace("a..b").is_err());
+    }
+
+    #[test]
+    fn sql_has_quotes_around_what_is_not_plain() {
+        for (name, expected) in [
+            ("orders_2", "orders_2"),
+            ("Orders", "\"Orders\""),
+            ("2024", "\"2024\""),
+            ("a.b", "\"a.b\""),
+            ("a\"b", "\"a\"\"b\""),
+        ] {
+            assert_eq!(in_sql(name), expected);
+        }
     }
 }

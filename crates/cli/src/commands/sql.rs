@@ -1,53 +1,60 @@
 //! `lakelock sql`: a statement, or a shell.
 
+mod access;
+mod hints;
+mod interactive;
+mod numbers;
+
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Instant;
 
+use arrow::array::AsArray as _;
+use arrow::datatypes::{DataType, UInt64Type};
 use clap::Args;
+use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
-use datafusion::execution::context::{SQLOptions, SessionContext};
-use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+use datafusion::execution::context::SessionContext;
 use futures::TryStreamExt as _;
-use lakelock_catalog::Catalog;
+use lakelock_datafusion::Interrupt;
 
-use super::table;
+use access::Access;
+
 use crate::context::{Context, OpenCatalog};
-use crate::failure::{Context as _, Failure, Result};
-use crate::names;
-use crate::output::RowWriter;
-use crate::shell::{HELP, Request, Shell, Words};
-use crate::terminal::{grouped, stderr_width, stdout_width};
+use crate::failure::{Context as _, Failure, Fault, Result};
+use crate::interrupt::interruption;
+use crate::output::{OutputFormat, RowWriter};
+use crate::shell::statements;
+use crate::terminal::{grouped, printable, stdout_width};
 
-/// Columns of so many tables are known to the shell's completion.
-const COMPLETED_TABLES: usize = 100;
-
-/// Query tables with SQL, in one statement or in a shell
+/// Query tables with SQL and add rows to them, in one statement or in a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Tables are NAMESPACE.TABLE, with the catalog's name before it if need be.
 Without a statement, and on a terminal, this is a shell: statements end with a
 semicolon, Tab completes, \\? helps. Every table also has the columns _row_id,
 _last_updated_sequence_number, _file and _pos, for those who name them.
-The language is DataFusion's; `lakelock load` and `lakelock table` change tables.
+Names are in lower case unless quoted: Shop.Orders is \"Shop\".\"Orders\". The
+language is DataFusion's; what changes tables is insert into, in one commit.
 
 Examples:
   lakelock sql 'select day, sum(total) from shop.orders group by day order by day'
   lakelock sql 'select * from shop.orders' --output csv > orders.csv
+  lakelock sql \"insert into shop.orders values (7, date '2024-02-29', 1.50)\"
   lakelock sql -f report.sql --output json | jq .total
   echo 'select 1' | lakelock sql
   lakelock sql                                   the shell")]
 pub(crate) struct Arguments {
-    /// The statement
+    /// The statement, or several with semicolons between them
     statement: Option<String>,
-    /// Read the statement from a file; - for standard input
+    /// Read the statements from a file; - for standard input
     #[arg(long, short, value_name = "FILE", conflicts_with = "statement")]
     file: Option<PathBuf>,
 }
 
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
-    let statement = match (arguments.statement, arguments.file) {
+    let text = match (arguments.statement, arguments.file) {
         (Some(statement), _) => Some(statement),
         (None, Some(file)) if file == Path::new("-") => Some(read_stdin()?),
         (None, Some(file)) => {
@@ -58,10 +65,20 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     };
     let catalog = context.catalog_with_keys().await?;
     let session = session(&catalog).await?;
-    match statement {
-        Some(statement) => query(context, &session, &statement).await,
-        None => shell(context, &catalog, &session).await,
+    let Some(text) = text else { return interactive::run(context, &catalog, &session).await };
+    let statements = statements(&text);
+    if statements.is_empty() {
+        return Err(Failure::usage("there is no statement to run"));
     }
+    let count = statements.len();
+    for (number, statement) in (1..).zip(statements) {
+        let outcome = query(context, &session, statement).await;
+        if count == 1 {
+            return outcome;
+        }
+        outcome.with_context(|| format!("statement {number} of {count} failed"))?;
+    }
+    Ok(())
 }
 
 fn read_stdin() -> Result<String> {
@@ -77,54 +94,71 @@ pub(crate) async fn session(catalog: &OpenCatalog) -> Result<SessionContext> {
 
 /// Runs a statement: rows to standard output, their number and the time to standard error.
 pub(crate) async fn query(context: &Context, session: &SessionContext, statement: &str) -> Result<()> {
+    match run_statement(context, session, statement).await {
+        Err(failure) if failure.fault() == Fault::Usage => Err(hints::add(failure, session, statement)),
+        outcome => outcome,
+    }
+}
+
+async fn run_statement(context: &Context, session: &SessionContext, statement: &str) -> Result<()> {
     let started = Instant::now();
-    let statement = statement.trim().trim_end_matches(';');
-    if statement.is_empty() {
-        return Err(Failure::usage("there is no statement to run"));
-    }
-    if !only_reads(session, statement)? {
-        return Err(cannot_change());
-    }
+    let access = Access::of(session, statement)?;
     let frame = lakelock_datafusion::sql(session, statement).await.map_err(sql_failure)?;
-    // A query may still hide a write: COPY and the like would put rows into files in the clear.
-    let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
-    options.verify_plan(frame.logical_plan()).map_err(|_| cannot_change())?;
+    access.check(frame.logical_plan())?;
+    let (rows, done) = match access {
+        Access::Explain if context.format() == OutputFormat::Table => return show_texts(context, frame).await,
+        Access::Read | Access::Explain => (show(context, frame).await?, ""),
+        Access::Insert => (insert(session, frame).await?, "inserted "),
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let line = format!("{done}{} row{} in {seconds:.3} s", grouped(rows), if rows == 1 { "" } else { "s" });
+    context.say(context.paint_stderr().dim(line));
+    Ok(())
+}
+
+async fn show(context: &Context, frame: DataFrame) -> Result<u64> {
     let mut rows = frame.execute_stream().await.map_err(sql_failure)?;
     let mut writer = RowWriter::stdout(context.format(), context.paint(), rows.schema())?.fitting(stdout_width());
     while let Some(batch) = rows.try_next().await.map_err(sql_failure)? {
         writer.write(batch)?;
     }
-    let count = writer.finish()?;
-    let seconds = started.elapsed().as_secs_f64();
-    let line = format!("{} row{} in {seconds:.3} s", grouped(count), if count == 1 { "" } else { "s" });
-    context.say(context.paint_stderr().dim(line));
+    writer.finish()
+}
+
+/// Plans for people: what each is, and below it the text as it is.
+async fn show_texts(context: &Context, frame: DataFrame) -> Result<()> {
+    let mut out = io::stdout().lock();
+    for batch in frame.collect().await.map_err(sql_failure)? {
+        let texts = |column: usize| arrow::compute::cast(batch.column(column), &DataType::Utf8);
+        let (names, texts) = (texts(0)?, texts(1)?);
+        for (name, text) in names.as_string::<i32>().iter().zip(texts.as_string::<i32>()) {
+            writeln!(out, "{}", context.paint().bold(printable(name.unwrap_or_default())))?;
+            for line in text.unwrap_or_default().lines() {
+                writeln!(out, "  {}", printable(line))?;
+            }
+        }
+    }
     Ok(())
 }
 
-/// Whether a statement is one of those that change nothing.
-fn only_reads(session: &SessionContext, statement: &str) -> Result<bool> {
-    fn reads(statement: &Statement) -> bool {
-        match statement {
-            Statement::Statement(statement) => matches!(
-                **statement,
-                SqlStatement::Query(_)
-                    | SqlStatement::ExplainTable { .. }
-                    | SqlStatement::ShowColumns { .. }
-                    | SqlStatement::ShowTables { .. }
-                    | SqlStatement::ShowVariable { .. }
-            ),
-            Statement::Explain(explain) => reads(&explain.statement),
-            _ => false,
+/// Inserts all rows or none; Ctrl-C does not interrupt a commit.
+async fn insert(session: &SessionContext, frame: DataFrame) -> Result<u64> {
+    let mut work = pin!(frame.collect());
+    let mut interrupted = None;
+    let counts = loop {
+        tokio::select! {
+            counts = &mut work => break counts,
+            failure = interruption()? => {
+                interrupted = Some(failure);
+                if let Some(interrupt) = Interrupt::of(session) {
+                    interrupt.stop();
+                }
+            }
         }
-    }
-    let state = session.state();
-    let dialect = state.config_options().sql_parser.dialect;
-    Ok(reads(&state.sql_to_statement(statement, &dialect).map_err(sql_failure)?))
-}
-
-fn cannot_change() -> Failure {
-    Failure::usage("this statement would change something, and `lakelock sql` only reads")
-        .hint("`lakelock load` and `lakelock table` change tables")
+    };
+    let counts = counts.map_err(|error| interrupted.unwrap_or_else(|| sql_failure(error)))?;
+    let count = counts.first().and_then(|counts| counts.column(0).as_primitive_opt::<UInt64Type>()?.iter().next()?);
+    count.ok_or_else(|| Failure::new("the rows were inserted, but nobody knows how many"))
 }
 
 /// Tells mistakes in the statement from what went wrong in running it.
@@ -135,61 +169,4 @@ pub(crate) fn sql_failure(error: DataFusionError) -> Failure {
     );
     let failure = Failure::from(error);
     if is_mistake { failure.into_usage() } else { failure }
-}
-
-async fn shell(context: &Context, catalog: &OpenCatalog, session: &SessionContext) -> Result<()> {
-    let mut shell = Shell::new(words(&**catalog).await?, context.paint())?;
-    context.say(format!("Catalog {}. \\? helps, \\q leaves.", catalog.name()));
-    while let Some(request) = shell.next()? {
-        let outcome = match request {
-            Request::Quit => break,
-            Request::Help => {
-                writeln!(io::stdout(), "{HELP}")?;
-                Ok(())
-            }
-            Request::Unknown(what) => Err(Failure::usage(format!("{what} is unknown")).hint("\\? lists what there is")),
-            Request::Describe(None) => query(context, session, &list_tables(catalog)).await,
-            Request::Describe(Some(table)) => columns(context, catalog, &table).await,
-            Request::Statement(statement) => tokio::select! {
-                outcome = query(context, session, &statement) => outcome,
-                _ = tokio::signal::ctrl_c() => Err(Failure::new("interrupted")),
-            },
-        };
-        match outcome {
-            Err(failure) if failure.is_broken_pipe() => break,
-            Err(failure) => write!(io::stderr(), "{}", failure.render(context.paint_stderr(), stderr_width()))?,
-            Ok(()) => {}
-        }
-    }
-    shell.save();
-    Ok(())
-}
-
-async fn columns(context: &Context, catalog: &OpenCatalog, table: &str) -> Result<()> {
-    let table = catalog.load_table(&names::table(table)?).await?;
-    table::columns(table.metadata()).print(context.format(), context.paint())
-}
-
-fn list_tables(catalog: &OpenCatalog) -> String {
-    let name = catalog.name().replace('\'', "''");
-    format!(
-        "select table_schema || '.' || table_name as \"table\" from information_schema.tables \
-         where table_catalog = '{name}' and table_schema <> 'information_schema' order by 1"
-    )
-}
-
-/// Names of tables, and of columns of as many of them as can be looked at quickly.
-async fn words(catalog: &dyn Catalog) -> Result<Words> {
-    let mut words = Vec::new();
-    for (i, ident) in names::all_tables(catalog).await?.into_iter().enumerate() {
-        words.push(names::show(&ident));
-        words.push(names::show_namespace(ident.namespace()));
-        if i < COMPLETED_TABLES
-            && let Ok(table) = catalog.load_table(&ident).await
-        {
-            let schema = table.metadata().current_schema().clone();
-            words.extend(schema.as_struct().fields().iter().map(|field| field.name.clone()));
-        }
-    }
-    Ok(Words::new(words))
 }

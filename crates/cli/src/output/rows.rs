@@ -1,12 +1,13 @@
 //! Writing rows as they arrive.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 
 use super::{OutputFormat, csv, table, value};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::terminal::Paint;
 
 /// So many rows make one table for people; more follow as another one, so that memory stays bounded.
@@ -35,7 +36,16 @@ impl RowWriter<io::BufWriter<io::StdoutLock<'static>>> {
 
 impl<W: Write> RowWriter<W> {
     /// Starts with what comes before the first row.
+    ///
+    /// Columns of one name are refused in JSON, where nearly every reader would lose one of them.
     pub(crate) fn new(mut out: W, format: OutputFormat, paint: Paint, schema: SchemaRef) -> Result<Self> {
+        if format == OutputFormat::Json {
+            let mut seen = HashSet::new();
+            if let Some(twice) = schema.fields().iter().find(|field| !seen.insert(field.name())) {
+                return Err(Failure::usage(format!("two columns are named {}", twice.name()))
+                    .hint("name one of them in another way, with `as`, or use another format"));
+            }
+        }
         if format == OutputFormat::Csv {
             let mut line = String::new();
             csv::write_line(&mut line, schema.fields().iter().map(|field| Some(field.name().as_str())));
@@ -146,6 +156,7 @@ mod tests {
     use arrow::datatypes::{DataType, Field, Schema};
 
     use super::*;
+    use crate::failure::Fault;
 
     fn written(format: OutputFormat, rows: bool) -> String {
         let schema = Arc::new(Schema::new(vec![
@@ -171,6 +182,15 @@ mod tests {
         );
         assert_eq!(written(OutputFormat::Csv, true), "id,\"na\"\"me\"\n1,\"a,b\"\n,\"\"\n");
         assert_eq!(written(OutputFormat::Table, true), "   id │ na\"me\n──────┼───────\n    1 │ a,b\n NULL │\n");
+    }
+
+    #[test]
+    fn columns_of_one_name_are_no_json() {
+        let field = Field::new("x", DataType::Int64, true);
+        let schema = Arc::new(Schema::new(vec![field.clone(), field]));
+        let writer = |format| RowWriter::new(Vec::new(), format, Paint::plain(), schema.clone());
+        assert!(writer(OutputFormat::Json).is_err_and(|failure| failure.fault() == Fault::Usage));
+        assert!(writer(OutputFormat::Csv).is_ok());
     }
 
     #[test]

@@ -82,15 +82,17 @@ impl Words {
         Self { names }
     }
 
-    /// All that start with what was typed, in any case: names as they are, keywords as the user types.
+    /// All that start with what was typed, in any case and with or without quotes: names as they are, keywords as the user
+    /// types.
     fn completions(&self, typed: &str) -> Vec<String> {
+        let unquoted = |text: &str| text.replace('"', "");
+        let wanted = unquoted(typed);
         let matches = |word: &str| {
-            word.len() >= typed.len() && word.is_char_boundary(typed.len()) && {
-                word[..typed.len()].eq_ignore_ascii_case(typed)
-            }
+            let word = unquoted(word);
+            word.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(&wanted))
         };
         let upper = typed.chars().any(char::is_uppercase) && !typed.chars().any(char::is_lowercase);
-        let keyword = |word: &&&str| matches(word) && !typed.contains('.');
+        let keyword = |word: &&&str| matches(word) && !typed.contains(['.', '"']);
         let keywords =
             KEYWORDS.iter().filter(keyword).map(|word| if upper { word.to_uppercase() } else { (*word).to_owned() });
         self.names.iter().filter(|name| matches(name)).cloned().chain(keywords).collect()
@@ -113,7 +115,7 @@ impl Completer for ShellHelper {
 
     fn complete(&self, line: &str, position: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
         let before = &line[..position];
-        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let is_part = |c: char| c.is_alphanumeric() || "_.\"".contains(c);
         let start =
             before.rfind(|c| !is_part(c)).map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
         let typed = &before[start..];
@@ -144,5 +146,9 @@ mod tests {
         assert_eq!(words.completions("SEL"), ["selected_on", "SELECT"]);
         assert_eq!(words.completions("shop."), ["shop.orders"]);
         assert!(words.completions("é").is_empty());
+        let words = Words::new(vec!["\"Shop\".\"Orders\"".into()]);
+        for typed in ["shop", "Shop.", "\"Shop\".o", "\"sho"] {
+            assert_eq!(words.completions(typed), ["\"Shop\".\"Orders\""], "{typed}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use rustyline::{CompletionType, Config, EditMode, Editor};
 
 use completion::ShellHelper;
 pub(crate) use completion::Words;
+pub(crate) use statement::statements;
 
 use crate::failure::{Context as _, Result};
 use crate::terminal::Paint;
@@ -99,6 +100,7 @@ impl Shell {
         loop {
             match self.editor.readline(&self.prompt) {
                 Ok(text) => {
+                    self.keep_history();
                     if let Some(request) = Request::parse(&text) {
                         return Ok(Some(request));
                     }
@@ -110,13 +112,13 @@ impl Shell {
         }
     }
 
-    /// Keeps the history for the next time.
-    pub(crate) fn save(mut self) {
+    /// Adds what was typed to the history, at once: other shells may be adding too, and this one may be killed.
+    fn keep_history(&mut self) {
         if let Some(file) = &self.history {
-            let saved =
-                file.parent().map_or(Ok(()), make_private_folder).is_ok() && self.editor.save_history(file).is_ok();
-            if !saved {
-                tracing::warn!(file = %file.display(), "the history could not be saved");
+            let made = file.parent().map_or(Ok(()), make_private_folder);
+            if made.is_err() || self.editor.append_history(file).is_err() {
+                tracing::warn!(file = %file.display(), "the history cannot be saved");
+                self.history = None;
             }
         }
     }

@@ -61,9 +61,23 @@ fn of_what_is_not_there() {
     assert!(folder.fails(2, &["table", "describe", "none"]).contains("NAMESPACE.TABLE"));
     assert!(folder.fails(2, &["sql", "select * from t.none"]).contains("none"));
     assert!(folder.fails(2, &["sql", "select nothing from t.a"]).contains("nothing"));
+    let error = folder.fails(2, &["sql", "select sum('x')"]);
+    assert!(error.starts_with("error: No function matches") && !error.contains("bug"), "{error}");
     assert!(folder.fails(2, &["sql", "selec 1"]).starts_with("error: "));
     assert!(folder.fails(1, &["table", "files", "t.a", "--snapshot", "1"]).contains("no snapshot 1"));
     assert!(folder.fails(1, &["inspect", "none.parquet"]).contains("none.parquet"));
+}
+
+/// The catalog leads to a file that is gone: the table is not.
+#[test]
+fn of_missing_metadata() {
+    let folder = lake();
+    let file = folder.files("00001-").into_iter().find(|f| f.to_string_lossy().ends_with(".metadata.json")).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    for arguments in [&["sql", "select * from t.a"][..], &["sql", "insert into t.a values (1)"]] {
+        let error = folder.fails(1, arguments);
+        assert!(error.contains(&*file.file_name().unwrap().to_string_lossy()), "{error}");
+    }
 }
 
 /// One changed byte in any file of the table is noticed, and the file named.

@@ -22,6 +22,15 @@ fn rows_in_three_formats() {
 }
 
 #[test]
+fn plans_are_shown_as_they_are() {
+    let folder = lake();
+    let plan = folder.ok(&["sql", "explain select id from t.a where id > 1"]);
+    assert!(plan.starts_with("logical_plan\n  ") && plan.contains("\nphysical_plan\n  "), "{plan}");
+    assert!(!plan.contains("\\n") && plan.contains("\n    TableScan: t.a"), "{plan}");
+    assert_eq!(folder.json(&["sql", "explain select 1"])[0]["plan_type"], "logical_plan");
+}
+
+#[test]
 fn statements_come_from_arguments_files_and_pipes() {
     let folder = lake();
     folder.write("q.sql", "-- a comment\nselect count(*) as n\nfrom main.t.a;\n");
@@ -29,16 +38,62 @@ fn statements_come_from_arguments_files_and_pipes() {
     assert_eq!(folder.ok(&["sql", "-f", "q.sql", "-o", "json"]), expected);
     let piped = outcome(folder.command(&["sql", "-o", "json"]).write_stdin("select count(*) as n from t.a"));
     assert_eq!(piped.stdout, expected, "{}", piped.stderr);
-    assert_eq!(folder.ok(&["sql", "select max(_row_id) as n from t.a", "-o", "json"]), "{\"n\":2}\n");
+    // Several run one after the other, up to one that fails.
+    let several = "select 1 as a; -- ;\nselect ';' as\nb;\ninsert into t.a values (4, ';');selec 3; select 4";
+    let run = outcome(folder.command(&["sql", "-o", "csv"]).write_stdin(several));
+    assert_eq!((run.code, run.stdout.as_str()), (2, "a\n1\nb\n;\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("error: statement 4 of 5 failed\n"), "{}", run.stderr);
+    assert!(folder.fails(2, &["sql", " ; -- nothing"]).contains("no statement"));
+    assert_eq!(folder.ok(&["sql", "select name from t.a where id = 4", "-o", "csv"]), "name\n;\n");
+    assert_eq!(folder.ok(&["sql", "select max(_row_id) as n from t.a", "-o", "json"]), "{\"n\":3}\n");
 }
 
 #[test]
-fn what_changes_something_is_refused() {
+fn rows_are_inserted_in_one_commit() {
     let folder = lake();
+    let run = folder.run(&["sql", "insert into t.a values (4, 'four'), (5, null)"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    assert!(run.stderr.starts_with("inserted 2 rows in "), "{}", run.stderr);
+    folder.ok(&["sql", "insert into t.a (name) select name from t.a where id = 4"]);
+    assert_eq!(
+        folder.ok(&["sql", "select * from t.a where id is null or id > 3 order by id", "-o", "csv"]),
+        "id,name\n4,four\n5,\n,four\n"
+    );
+    assert_eq!(folder.json(&["table", "history", "t.a"]).len(), 3);
+    assert!(
+        folder.run(&["sql", "insert into t.a select * from t.a where false"]).stderr.starts_with("inserted 0 rows")
+    );
+    assert_eq!(folder.json(&["table", "history", "t.a"]).len(), 3);
+}
+
+#[test]
+fn an_insert_that_fails_leaves_nothing() {
+    let folder = lake();
+    let before = folder.warehouse();
+    let error = folder.fails(2, &["sql", "insert into t.a values (1, 123456789012345678.25)"]);
+    assert!(error.contains("would lose digits") && error.contains("'123456789012345678.25'"), "{error}");
+    // In the last of many rows; and the key that the commit needs is gone.
+    let late = "insert into t.a select cast(case when i < 50000 then '1' else 'x' end as bigint), 'n' \
+                from generate_series(1, 50000) as s(i)";
+    let error = folder.fails(1, &["sql", late]);
+    assert!(error.contains("'x'"), "{error}");
+    assert_eq!(folder.warehouse(), before);
+    std::fs::remove_file(folder.path("keystore.json")).unwrap();
+    folder.ok(&["keystore", "create-key", "other"]);
+    let error = folder.fails(1, &["sql", "insert into t.a values (4, 'four')"]);
+    assert!(error.contains("\"k\""), "{error}");
+    assert_eq!(folder.warehouse(), before);
+}
+
+#[test]
+fn what_changes_something_else_is_refused() {
+    let folder = lake();
+    let before = folder.warehouse();
     for statement in [
         "drop table t.a",
-        "insert into t.a values (4, 'four')",
         "delete from t.a",
+        "update t.a set id = 0",
+        "insert overwrite t.a values (4, 'four')",
         "create view v as select 1",
         "create external table x stored as parquet location '/'",
         "copy t.a to 'out.csv'",
@@ -46,10 +101,29 @@ fn what_changes_something_is_refused() {
         "explain analyze insert into t.a values (4, 'four')",
     ] {
         let error = folder.fails(2, &["sql", statement]);
-        assert!(error.contains("only reads"), "{statement}: {error}");
+        assert!(error.contains(" is not supported\nhint: "), "{statement}: {error}");
     }
     assert!(!folder.path("out.csv").exists());
-    assert_eq!(folder.json(&["sql", "select count(*) as n from t.a"])[0]["n"], 3);
+    assert_eq!(folder.warehouse(), before);
+}
+
+#[test]
+fn a_name_in_another_case_is_hinted_at() {
+    let folder = Folder::with_lake();
+    folder.write("a.csv", "Id\n1\n");
+    folder.ok(&["load", "Shop.Orders", "a.csv", "--create", "--key", "k"]);
+    for (statement, hint) in [
+        ("select * from Shop.Orders", "write \"Shop\".\"Orders\""),
+        ("insert into main.\"Shop\".orders values (1)", "write \"Shop\".\"Orders\""),
+        ("select * from \"Orders\"", "a table's name has its namespace before it: write \"Shop\".\"Orders\""),
+        ("select id from \"Shop\".\"Orders\"", "write \"Id\""),
+        ("select o.ID from \"Shop\".\"Orders\" o", "write \"Id\""),
+    ] {
+        let error = folder.fails(2, &["sql", statement]);
+        assert!(error.contains(hint), "{statement}: {error}");
+    }
+    assert!(folder.fails(2, &["sql", "select * from shop.other"]).contains("`lakelock table list`"));
+    assert_eq!(folder.ok(&["sql", "select \"Id\" from \"Shop\".\"Orders\"", "-o", "csv"]), "Id\n1\n");
 }
 
 #[test]
