@@ -105,9 +105,10 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
         Command::Create(arguments) => create::run(context, arguments).await,
         Command::Register { table, metadata_location, protection } => {
             let ident = names::table(&table)?;
+            let location = context.location(&metadata_location);
             let catalog = context.catalog().await?;
             create::ensure_namespace(context, &*catalog, ident.namespace()).await?;
-            catalog.register_table(&ident, &metadata_location, protection.key()).await?;
+            catalog.register_table(&ident, &location, protection.key()).await?;
             context.say(format!("registered {table}"));
             Ok(())
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lakelock_catalog::{Catalog, TableCreation, catalog_from_properties};
+use lakelock_catalog::{TableCreation, catalog_from_properties};
 use lakelock_datafusion::session_context;
 use lakelock_iceberg::schema_text::parse_schema;
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
