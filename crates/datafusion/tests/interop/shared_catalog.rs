@@ -31,7 +31,7 @@ async fn java_works_on_the_same_file() {
     let session = session_context([catalog.clone()]).await.unwrap();
     query(&session, insert).await.collect().await.unwrap();
 
-    let out = judge::run(&["jdbc", &path("catalog.db"), "lake", &path("warehouse")]).unwrap();
+    let out = judge::run(&["jdbc", &path("catalog.db"), "lake", &path("warehouse")]);
     let java: HashMap<&str, &str> = out.lines().filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(java.len(), 2, "{out}");
 
@@ -50,5 +50,5 @@ async fn java_works_on_the_same_file() {
     let found = rows::of(query(&session, r#"select count(*) as n from "deep.er".ours"#).await).await;
     assert_eq!(found[0]["n"], 4);
     let metadata = catalog.load_table(&ours).await.unwrap().metadata_location().to_owned();
-    judge::run(&["check", &metadata]).unwrap();
+    judge::run(&["check", &metadata]);
 }

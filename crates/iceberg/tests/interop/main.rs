@@ -3,7 +3,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod data_files;
-mod judge;
 mod manifests;
-mod rows;
 mod values;
+
+use lakelock_interop::{judge, rows};

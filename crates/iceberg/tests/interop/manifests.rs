@@ -165,7 +165,7 @@ async fn merged(table: &Table) -> Table {
 
 /// A table made by Java: its metadata location, and the rows of its snapshots.
 fn write(scenario: &str, folder: &Path) -> Value {
-    judge::json(&["write", scenario, folder.join("java").to_str().unwrap()])
+    judge::write(scenario, &folder.join("java"))
 }
 
 /// The rows of a table's current snapshot, as Java reads them, with their row ids.
