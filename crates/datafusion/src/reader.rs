@@ -18,7 +18,7 @@ use lakelock_crypto::{KeyLength, StandardKeyMetadata};
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, ObjectStore};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::arrow::{PARQUET_FIELD_ID_META_KEY, parquet_to_arrow_schema};
@@ -109,7 +109,11 @@ impl AsyncFileReader for KeyedReader {
         let FileToRead { store, path, .. } = &self.file;
         let task = Arc::clone(&self.file.task);
         async move {
-            let bytes = store.get_range(path, range.clone()).await.map_err(|e| ParquetError::External(Box::new(e)))?;
+            let failed = |e| ParquetError::External(Box::new(e));
+            let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
+            let answer = store.get_opts(path, options).await.map_err(failed)?;
+            check_length(&task, answer.meta.size)?;
+            let bytes = answer.bytes().await.map_err(failed)?;
             check_magic(&task, &range, &bytes)?;
             Ok(bytes)
         }
@@ -141,6 +145,17 @@ fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
 
 fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
     ParquetError::External(Box::new(Error::new(kind, format!("data file {} {what}", task.location()))))
+}
+
+/// Refuses a file that was cut or extended. The store says how long it is with every range; the footer is always read
+/// this way, and before anything else.
+fn check_length(task: &FileScanTask, length: u64) -> ParquetResult<()> {
+    let expected = task.data_file().file_size_in_bytes;
+    if length == expected {
+        return Ok(());
+    }
+    let what = format!("has {length} bytes, but its manifest says {expected}: it was cut or extended");
+    Err(error(ErrorKind::InvalidData, task, &what))
 }
 
 /// Refuses a file that has a key but does not end as an encrypted one does.

@@ -17,8 +17,8 @@ use crate::{
 
 /// An encrypted file that is read by positions in its plaintext. A clone shares everything with the original.
 ///
-/// The length of the file is the one in the key metadata. A file that is shorter is an error as soon as the missing part is
-/// asked for; bytes beyond the length are not looked at, as in Java. Nothing is returned that has not been authenticated.
+/// The length of the file is the one in the key metadata. A file that is longer is an error at the first read, a shorter
+/// one as soon as the missing part is asked for. Nothing is returned that has not been authenticated.
 #[derive(Clone)]
 pub struct EncryptedReader {
     inner: Arc<Inner>,
@@ -73,8 +73,8 @@ impl EncryptedReader {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] if the range reaches beyond the plaintext; [`ErrorKind::InvalidData`] if the file is cut off or no
-    /// AGS1 file; [`ErrorKind::Authentication`] if the key is wrong or the file was altered; and whatever the store answers.
+    /// [`ErrorKind::InvalidInput`] if the range reaches beyond the plaintext; [`ErrorKind::InvalidData`] if the file is cut off,
+    /// extended or no AGS1 file; [`ErrorKind::Authentication`] if the key is wrong or the file was altered; and whatever the store answers.
     pub async fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
         let length = self.plain_length();
         if range.start > range.end || range.end > length {
@@ -105,12 +105,13 @@ impl EncryptedReader {
 
     async fn read_blocks(&self, blocks: Range<u64>) -> Result<Bytes> {
         let Inner { store, path, location, decryptor } = &*self.inner;
+        let length = self.stored_length();
         let mut stored = decryptor.layout().stored_range(blocks.clone());
         // The header is no request of its own.
         if blocks.start == 0 {
             stored.start = 0;
         }
-        let stored = read_exactly(store.as_ref(), path, location, stored).await?;
+        let stored = read_exactly(store.as_ref(), path, location, stored, Some(length)).await?;
         if stored.len() <= INLINE_LENGTH {
             return self.decrypt(blocks, stored);
         }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, ops::Range, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, memory::InMemory, path::Path};
+use object_store::{GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutOptions, memory::InMemory, path::Path};
 
 use crate::{
     error::{Error, ErrorKind, Result},
@@ -126,7 +126,7 @@ impl Storage {
     /// [`ErrorKind::InvalidData`] if the file ends before the range does, and those of [`read`](Self::read).
     pub async fn read_range(&self, location: &str, range: Range<u64>) -> Result<Bytes> {
         let (store, path) = self.resolve(location)?;
-        read_exactly(store.as_ref(), &path, location, range).await
+        read_exactly(store.as_ref(), &path, location, range, None).await
     }
 
     /// The stored length of a file.
@@ -213,12 +213,14 @@ impl fmt::Debug for Storage {
     }
 }
 
-/// The bytes in `range`, all of them.
+/// The bytes in `range`, all of them, of a file that has no more than the `expected` length, if one is: the answer says
+/// how long the file is.
 pub(crate) async fn read_exactly(
     store: &dyn ObjectStore,
     path: &Path,
     location: &str,
     range: Range<u64>,
+    expected: Option<u64>,
 ) -> Result<Bytes> {
     if range.is_empty() {
         return Ok(Bytes::new());
@@ -227,9 +229,21 @@ pub(crate) async fn read_exactly(
         let message = format!("the file is cut off: {length} bytes, expected at least {}", range.end);
         Error::new(ErrorKind::InvalidData, location, message)
     };
-    match store.get_range(path, range.clone()).await {
-        Ok(bytes) if bytes.len() as u64 == range.end - range.start => Ok(bytes),
-        Ok(bytes) => Err(cut_off(range.start + bytes.len() as u64)),
+    let too_long = |length: u64| {
+        let message =
+            format!("the file has {length} bytes, expected {}: it was extended", expected.unwrap_or_default());
+        Error::new(ErrorKind::InvalidData, location, message)
+    };
+    let read = async {
+        let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
+        let answer = store.get_opts(path, options).await?;
+        let length = answer.meta.size;
+        Ok::<_, object_store::Error>((answer.bytes().await?, length))
+    };
+    match read.await {
+        Ok((_, length)) if expected.is_some_and(|expected| length > expected) => Err(too_long(length)),
+        Ok((bytes, _)) if bytes.len() as u64 == range.end - range.start => Ok(bytes),
+        Ok((bytes, _)) => Err(cut_off(range.start + bytes.len() as u64)),
         // A range that starts beyond the end is an error, of a kind that is the store's own.
         Err(error) => match store.head(path).await {
             Ok(meta) if meta.size < range.end => Err(cut_off(meta.size)),
