@@ -11,7 +11,8 @@ use super::snapshot::SnapshotWriter;
 use super::{AppendFiles, TableAction, TableCommit};
 use crate::encryption::{CatalogEncryption, Clock, EncodedKeyMetadata, EncryptingFileIO, EncryptionProperties, KEY_ID};
 use crate::manifest::{
-    Codec, DataFile, FileContent, FileFormat, Manifest, ManifestContent, ManifestStatus, read_manifest_list,
+    Codec, DataFile, FileContent, FileFormat, Manifest, ManifestContent, ManifestFile, ManifestStatus,
+    read_manifest_list,
 };
 use crate::metadata::TableDocument;
 use crate::spec::{
@@ -360,6 +361,10 @@ async fn a_merge_leaves_out_what_earlier_snapshots_deleted() {
     add_existing(&mut writer, &manifest).unwrap();
     let merged = writer.finish().unwrap().write(t.table.io(), format!("{LOCATION}/m.avro")).await.unwrap();
     assert_eq!((merged.existing_files_count, merged.deleted_files_count), (Some(1), Some(0)));
+    let beyond = ManifestFile { first_row_id: Some(1), ..list[0].clone() };
+    let error = Manifest::read(t.table.io(), metadata, &beyond).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData, "row ids that the table has not given out: {error}");
+    assert!(error.to_string().contains(&beyond.manifest_path), "{error}");
     let merged = Manifest::read(t.table.io(), metadata, &merged).await.unwrap();
     assert_eq!((merged.entries[0].data_file.file_path.as_str(), merged.entries[0].sequence_number), ("/0", Some(1)));
     assert_eq!(merged.entries[0].data_file.first_row_id, None, "the manifest has none before its list is written");

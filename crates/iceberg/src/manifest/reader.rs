@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::avro_schema::{self, FixedForm};
 use super::container::{Container, damaged};
 use super::record::{PartitionLayout, RawEntry};
-use super::{FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus};
+use super::{DataFile, FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus};
 use crate::encryption::EncryptingFileIO;
 use crate::spec::{FormatVersion, PartitionSpec, PrimitiveType, Schema, SchemaRef, StructType, TableMetadata, Type};
 use crate::{Error, ErrorKind, Result};
@@ -54,6 +54,9 @@ impl Manifest {
             return Err(damaged(location, &what));
         }
         manifest.inherit(file)?;
+        if metadata.format_version() >= FormatVersion::V3 {
+            manifest.check_row_ids(metadata, location)?;
+        }
         Ok(manifest)
     }
 
@@ -114,6 +117,23 @@ impl Manifest {
                         .and_then(|rows| next.checked_add(rows))
                         .ok_or_else(|| damaged(&file.manifest_path, "its row ids overflow"))?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses row ids that the table has not given out: <https://iceberg.apache.org/spec/#row-lineage>.
+    fn check_row_ids(&self, metadata: &TableMetadata, location: &str) -> Result<()> {
+        let next = metadata.next_row_id();
+        for DataFile { file_path, record_count, first_row_id, .. } in self.entries.iter().map(|e| &e.data_file) {
+            if let Some(first) = first_row_id
+                && record_count.checked_add(first.unsigned_abs()).is_none_or(|end| end > next)
+            {
+                let rows = format!("{record_count} rows from first_row_id {first} on");
+                return Err(damaged(
+                    location,
+                    &format!("{file_path} has {rows}, and the table's next-row-id is {next}"),
+                ));
             }
         }
         Ok(())

@@ -147,8 +147,8 @@ impl RawEntry {
         Ok(ManifestEntry {
             status,
             snapshot_id: self.snapshot_id,
-            sequence_number: self.sequence_number,
-            file_sequence_number: self.file_sequence_number,
+            sequence_number: optional("sequence_number", self.sequence_number)?,
+            file_sequence_number: optional("file_sequence_number", self.file_sequence_number)?,
             data_file: self.data_file.into_data_file(layout)?,
         })
     }
@@ -184,20 +184,20 @@ impl RawDataFile {
             partition: partition.collect::<Result<Struct, _>>()?,
             record_count: count("record_count", self.record_count)?,
             file_size_in_bytes: count("file_size_in_bytes", self.file_size_in_bytes)?,
-            column_sizes: self.column_sizes.map(|m| m.0),
-            value_counts: self.value_counts.map(|m| m.0),
-            null_value_counts: self.null_value_counts.map(|m| m.0),
-            nan_value_counts: self.nan_value_counts.map(|m| m.0),
+            column_sizes: counts("column_sizes", self.column_sizes)?,
+            value_counts: counts("value_counts", self.value_counts)?,
+            null_value_counts: self.null_value_counts.map(known),
+            nan_value_counts: counts("nan_value_counts", self.nan_value_counts)?,
             lower_bounds: self.lower_bounds.map(bounds),
             upper_bounds: self.upper_bounds.map(bounds),
             key_metadata: self.key_metadata.map(|bytes| EncodedKeyMetadata::new(bytes.0)),
             split_offsets: self.split_offsets,
             equality_ids: self.equality_ids,
             sort_order_id: self.sort_order_id,
-            first_row_id: self.first_row_id,
+            first_row_id: optional("first_row_id", self.first_row_id)?,
             referenced_data_file: self.referenced_data_file,
-            content_offset: self.content_offset,
-            content_size_in_bytes: self.content_size_in_bytes,
+            content_offset: optional("content_offset", self.content_offset)?,
+            content_size_in_bytes: optional("content_size_in_bytes", self.content_size_in_bytes)?,
         })
     }
 }
@@ -368,8 +368,8 @@ impl RawManifestFile {
                 1 => ManifestContent::Deletes,
                 other => return Err(format!("the unknown content {other}")),
             },
-            sequence_number: self.sequence_number,
-            min_sequence_number: self.min_sequence_number,
+            sequence_number: not_negative("sequence_number", self.sequence_number)?,
+            min_sequence_number: not_negative("min_sequence_number", self.min_sequence_number)?,
             added_snapshot_id: self.added_snapshot_id,
             added_files_count: files("added_files_count", self.added_files_count)?,
             existing_files_count: files("existing_files_count", self.existing_files_count)?,
@@ -379,7 +379,7 @@ impl RawManifestFile {
             deleted_rows_count: rows("deleted_rows_count", self.deleted_rows_count)?,
             partitions: summaries,
             key_metadata: self.key_metadata.map(|bytes| EncodedKeyMetadata::new(bytes.0)),
-            first_row_id: self.first_row_id,
+            first_row_id: optional("first_row_id", self.first_row_id)?,
         })
     }
 }
@@ -429,5 +429,27 @@ impl Serialize for SummaryRecord<'_> {
 }
 
 fn count(name: &str, value: i64) -> Result<u64, String> {
-    u64::try_from(value).map_err(|_| format!("the negative {name} {value}"))
+    not_negative(name, value).map(i64::unsigned_abs)
+}
+
+fn not_negative(name: &str, value: i64) -> Result<i64, String> {
+    if value < 0 { Err(format!("the negative {name} {value}")) } else { Ok(value) }
+}
+
+fn optional(name: &str, value: Option<i64>) -> Result<Option<i64>, String> {
+    value.map(|value| not_negative(name, value)).transpose()
+}
+
+fn counts(name: &str, map: Option<IdMap<i64>>) -> Result<Option<BTreeMap<i32, i64>>, String> {
+    let Some(IdMap(map)) = map else { return Ok(None) };
+    match map.iter().find(|(_, count)| **count < 0) {
+        Some((id, count)) => Err(format!("the negative {name} {count} of field {id}")),
+        None => Ok(Some(map)),
+    }
+}
+
+/// The null counts without those that are not known: of a Parquet file that has none, Java takes -1 over as it is.
+fn known(IdMap(mut map): IdMap<i64>) -> BTreeMap<i32, i64> {
+    map.retain(|_, count| *count >= 0);
+    map
 }

@@ -100,8 +100,8 @@ prop_compose! {
         file_path in "[a-z/=ü]{1,40}",
         partition in types().iter().map(partition_value).collect::<Vec<_>>(),
         (record_count, file_size_in_bytes) in (0..=i64::MAX as u64 / 8, 0..=i64::MAX as u64),
-        (column_sizes, value_counts) in (option::of(btree_map(any::<i32>(), any::<i64>(), 0..9)), option::of(btree_map(any::<i32>(), any::<i64>(), 0..9))),
-        (null_value_counts, nan_value_counts) in (option::of(btree_map(any::<i32>(), any::<i64>(), 0..9)), option::of(btree_map(any::<i32>(), any::<i64>(), 0..9))),
+        (column_sizes, value_counts) in (option::of(btree_map(any::<i32>(), 0..=i64::MAX, 0..9)), option::of(btree_map(any::<i32>(), 0..=i64::MAX, 0..9))),
+        (null_value_counts, nan_value_counts) in (option::of(btree_map(any::<i32>(), 0..=i64::MAX, 0..9)), option::of(btree_map(any::<i32>(), 0..=i64::MAX, 0..9))),
         lower_bounds in option::of(btree_map(any::<i32>(), vec(any::<u8>(), 0..20), 0..9)),
         upper_bounds in option::of(btree_map(any::<i32>(), vec(any::<u8>(), 0..20), 0..9)),
         key_metadata in option::of(vec(any::<u8>(), 0..50)),
@@ -351,6 +351,54 @@ fn files_of_another_kind_are_refused() {
     let values = types().into_iter().map(|_| Some(Literal::long(1)));
     let error = typed.add(&DataFile { spec_id: 4, partition: values.collect(), ..good }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn numbers_below_zero_are_not_believed() {
+    let good = || plain_entry(ManifestStatus::Existing);
+    let with = |change: fn(&mut DataFile)| {
+        let mut entry = good();
+        change(&mut entry.data_file);
+        entry
+    };
+    let cases = [
+        ("value_counts -1 of field 3", with(|f| f.value_counts = Some([(2, 0), (3, -1)].into()))),
+        ("nan_value_counts -1", with(|f| f.nan_value_counts = Some([(3, -1)].into()))),
+        ("column_sizes -1", with(|f| f.column_sizes = Some([(3, -1)].into()))),
+        ("first_row_id -9223372036854775808", with(|f| f.first_row_id = Some(i64::MIN))),
+        ("content_offset -1", with(|f| f.content_offset = Some(-1))),
+        ("content_size_in_bytes -1", with(|f| f.content_size_in_bytes = Some(-1))),
+        ("file_sequence_number -1", ManifestEntry { file_sequence_number: Some(-1), ..good() }),
+    ];
+    let written = |entry: ManifestEntry| {
+        let mut writer = ManifestWriter::new(unpartitioned()).unwrap();
+        let numbers = (Some(1), entry.sequence_number.or(Some(1)), entry.file_sequence_number.or(Some(1)));
+        let (snapshot_id, sequence_number, file_sequence_number) = numbers;
+        writer.existing(&ManifestEntry { snapshot_id, sequence_number, file_sequence_number, ..entry }).unwrap();
+        writer.finish().unwrap()
+    };
+    for (what, entry) in cases {
+        let error = Manifest::decode(&written(entry).bytes, "m.avro").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData, "{what}");
+        assert!(error.to_string().contains("m.avro") && error.to_string().contains(what), "{what}: {error}");
+    }
+    // Java's form of a count that is not known.
+    let unknown = with(|f| f.null_value_counts = Some([(2, 0), (3, -1)].into()));
+    let read = Manifest::decode(&written(unknown).bytes, "m.avro").unwrap();
+    assert_eq!(read.entries[0].data_file.null_value_counts, Some([(2, 0)].into()));
+
+    let listed = || written(good()).listed;
+    let cases = [
+        ("sequence_number -1", ManifestFile { sequence_number: -1, ..listed() }),
+        ("min_sequence_number -1", ManifestFile { min_sequence_number: -1, ..listed() }),
+        ("first_row_id -1", ManifestFile { first_row_id: Some(-1), ..listed() }),
+    ];
+    for (what, manifest) in cases {
+        let list = encode_manifest_list(header(FormatVersion::V3), &[manifest]).unwrap();
+        let error = decode_manifest_list(&list, "l.avro").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData, "{what}");
+        assert!(error.to_string().contains("l.avro") && error.to_string().contains(what), "{what}: {error}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::numbers;
 use super::raw::RawDocument;
 use crate::spec::{NestedField, PrimitiveType, Schema, TableMetadata, Type};
 use crate::{Error, ErrorKind, Result};
@@ -32,14 +33,14 @@ const MAX_DECIMAL_PRECISION: u32 = 38;
 
 /// Checks that the format version is one that the parser knows.
 pub(super) fn format_version(raw: &RawDocument, location: &str) -> Result<()> {
-    let invalid = || Error::new(ErrorKind::InvalidData, format!("{location} is not table metadata: no format version"));
-    let version = raw.get("format-version").ok_or_else(invalid)?;
+    let invalid = |problem| Error::new(ErrorKind::InvalidData, format!("{location} is not table metadata: {problem}"));
+    let version = raw.get("format-version").ok_or_else(|| invalid("it has no format-version"))?;
     match serde_json::from_str::<u64>(version) {
         Ok(1..=3) => Ok(()),
         Ok(version) => {
             Err(Error::new(ErrorKind::Unsupported, format!("{location} has the unknown format version {version}")))
         }
-        Err(e) => Err(invalid().with_source(e)),
+        Err(e) => Err(invalid("its format-version is no version").with_source(e)),
     }
 }
 
@@ -59,8 +60,8 @@ pub(super) fn known_types(raw: &RawDocument, location: &str) -> Result<()> {
 /// could not read them. Without those a reader would return nulls for the values.
 pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str) -> Result<()> {
     let error = |kind, problem: String| Err(Error::new(kind, format!("{location}: {problem}")));
-    if i64::try_from(metadata.next_row_id()).is_err() {
-        return error(ErrorKind::InvalidData, format!("next-row-id {} is out of range", metadata.next_row_id()));
+    if let Err(problem) = numbers::check(metadata) {
+        return error(ErrorKind::InvalidData, problem);
     }
     for schema in metadata.schemas_iter() {
         for (id, name) in schema.field_id_to_name_map() {
@@ -71,7 +72,7 @@ pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str
             }
         }
     }
-    if !["schemas", "schema"].iter().any(|field| raw.get(field).is_some_and(|text| text.contains("-default"))) {
+    if !has_defaults(raw) {
         return Ok(());
     }
     for column in columns(raw) {
@@ -88,6 +89,39 @@ pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str
         }
     }
     Ok(())
+}
+
+/// Checks the default values of decimal columns, in which the parser does not expect more digits than decimals have.
+pub(super) fn decimal_defaults(raw: &RawDocument, location: &str) -> Result<()> {
+    if !has_defaults(raw) {
+        return Ok(());
+    }
+    for column in columns(raw) {
+        for name in ["initial-default", "write-default"] {
+            if let (Some(Value::String(field_type)), Some(Value::String(value))) =
+                (column.definition.get("type"), column.definition.get(name))
+                && field_type.starts_with("decimal")
+                && !is_decimal(value)
+            {
+                let message = format!("{location}: the {name} of column {} is no decimal", column.path);
+                return Err(Error::new(ErrorKind::InvalidData, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A plain number of at most 38 digits.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    (1..=MAX_DECIMAL_PRECISION as usize).contains(&digits)
+        && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'))
+}
+
+/// Whether columns may have default values. Names may be written with escapes.
+fn has_defaults(raw: &RawDocument) -> bool {
+    let may_have = |text: &str| text.contains("-default") || text.contains('\\');
+    ["schemas", "schema"].iter().any(|field| raw.get(field).is_some_and(may_have))
 }
 
 fn impossible_type(field_type: &Type) -> Option<String> {

@@ -7,6 +7,7 @@
 mod check;
 mod compression;
 mod item;
+mod numbers;
 mod raw;
 mod refs;
 mod rules;
@@ -160,6 +161,8 @@ impl TableDocument {
         };
         let raw = RawDocument::parse(json).map_err(invalid)?;
         check::format_version(&raw, location)?;
+        numbers::check_raw(&raw, location)?;
+        check::decimal_defaults(&raw, location)?;
         let metadata = match parse_metadata(json) {
             Ok(metadata) => metadata,
             Err(e) => {

@@ -1,5 +1,6 @@
 //! The rules of encrypted tables that no commit may break, whoever asks for it.
 
+use super::numbers;
 use crate::encryption::EncryptionProperties;
 use crate::spec::{FormatVersion, Snapshot, TableMetadata, TableUpdate};
 use crate::{Error, ErrorKind, Result};
@@ -29,6 +30,8 @@ pub(super) fn check_update(metadata: &TableMetadata, update: &TableUpdate) -> Re
         TableUpdate::AssignUuid { uuid } if *uuid != metadata.uuid() => {
             Err(invalid(format!("the uuid of table {} cannot be changed", metadata.uuid())))
         }
+        TableUpdate::AddSnapshot { snapshot } => numbers::check_snapshot(snapshot)
+            .map_err(|problem| invalid(format!("snapshot {}: {problem}", snapshot.snapshot_id()))),
         _ => Ok(()),
     }
 }
@@ -36,6 +39,7 @@ pub(super) fn check_update(metadata: &TableMetadata, update: &TableUpdate) -> Re
 /// Checks what a commit makes of the metadata.
 pub(super) fn check_change(before: &TableMetadata, after: &TableMetadata) -> Result<()> {
     check_clock(before, after)?;
+    numbers::check(after).map_err(invalid)?;
     EncryptionProperties::check_change(before.properties(), after.properties())?;
     if EncryptionProperties::from_table(after)?.is_none() {
         return Ok(());

@@ -397,6 +397,7 @@ fn what_cannot_be_read_is_an_error_of_the_right_kind() {
         *document.pointer_mut(pointer).unwrap() = value;
         document.to_string().into_bytes()
     };
+    let decimal = |value: &str, default: &str| json!({"id": 2, "name": "d", "required": false, "type": "decimal(38, 0)", default: value});
     let gzip = MetadataCompression::Gzip.compress(document().to_string().into_bytes()).unwrap();
     let twice = document().to_string().replacen('{', r#"{"location":"elsewhere","#, 1).into_bytes();
     let cases = [
@@ -418,7 +419,19 @@ fn what_cannot_be_read_is_an_error_of_the_right_kind() {
             ErrorKind::InvalidData,
             "decimal(99, 2)",
         ),
-        ("row id", with("/next-row-id", json!(u64::MAX)), ErrorKind::InvalidData, "next-row-id"),
+        ("version -1", with("/format-version", json!(-1)), ErrorKind::InvalidData, "format-version"),
+        (
+            "a decimal of 39 digits",
+            with("/schemas/0/fields/1", decimal("-170141183460469231731687303715884105728", "initial-default")),
+            ErrorKind::InvalidData,
+            "initial-default of column d",
+        ),
+        (
+            "a row id not given out",
+            with("/snapshots/1/first-row-id", json!(11)),
+            ErrorKind::InvalidData,
+            "snapshot 12 has 10 rows from first-row-id 11 on",
+        ),
         ("no snapshot", with("/current-snapshot-id", json!(99)), ErrorKind::InvalidData, LOCATION),
         ("not an object", b"[]".to_vec(), ErrorKind::InvalidData, LOCATION),
         ("empty", vec![], ErrorKind::InvalidData, LOCATION),
@@ -435,6 +448,69 @@ fn what_cannot_be_read_is_an_error_of_the_right_kind() {
     }
     let error = TableDocument::read(document().to_string().as_bytes(), "t/v1.gz.metadata.json").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidData);
+}
+
+/// Those that the parser adds to or subtracts without a look at the range, and those that would count on from there.
+#[test]
+fn numbers_out_of_range_are_refused_by_name() {
+    let max = i64::MAX;
+    let cases = [
+        ("/last-sequence-number", "last-sequence-number", &[max, max - 1, -1][..]),
+        ("/last-updated-ms", "last-updated-ms", &[max, i64::MIN, -1]),
+        ("/last-column-id", "last-column-id", &[i32::MAX.into(), i32::MIN.into(), -1, max]),
+        ("/last-partition-id", "last-partition-id", &[i32::MAX.into(), i32::MIN.into(), max]),
+        ("/next-row-id", "next-row-id", &[max, -1]),
+        ("/schemas/0/schema-id", "schemas[0]: schema-id", &[i32::MAX.into(), -1]),
+        ("/partition-specs/0/spec-id", "partition-specs[0]: spec-id", &[i32::MAX.into(), -1]),
+        ("/sort-orders/0/order-id", "sort-orders[0]: order-id", &[max, -1]),
+        ("/snapshots/1/sequence-number", "snapshots[1]: sequence-number", &[max, -1]),
+        ("/snapshots/1/timestamp-ms", "snapshots[1]: timestamp-ms", &[max, i64::MIN]),
+        ("/snapshots/0/first-row-id", "snapshots[0]: first-row-id", &[max, -1]),
+        ("/snapshots/0/added-rows", "snapshots[0]: added-rows", &[max, -1]),
+        ("/snapshot-log/0/timestamp-ms", "snapshot-log[0]: timestamp-ms", &[max, i64::MIN]),
+        ("/metadata-log/0/timestamp-ms", "metadata-log[0]: timestamp-ms", &[max, i64::MIN]),
+    ];
+    for (pointer, named, numbers) in cases {
+        let numbers = numbers.iter().map(|n| json!(n)).chain([json!(u64::MAX), json!(1e300), json!(0.5)]);
+        for number in numbers {
+            let mut document = document();
+            *document.pointer_mut(pointer).unwrap() = number.clone();
+            let error = TableDocument::read(document.to_string().as_bytes(), LOCATION).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidData, "{pointer} {number}: {error}");
+            let text = error.to_string();
+            assert!(text.contains(LOCATION) && text.contains(&format!("{named} is {number}")), "{pointer}: {text}");
+        }
+    }
+    // Nor does a change lead there.
+    let mut last = document();
+    last["last-sequence-number"] = json!(i64::MAX / 2);
+    let error = read(&last).apply(&append(13, i64::MAX / 2 + 1, 20), LOCATION).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");
+}
+
+#[test]
+fn decimal_defaults_of_any_size_are_read_or_refused() {
+    for (precision, scale) in [(1, 0), (38, 0), (38, 38)] {
+        for default in [
+            "9".repeat(38),
+            format!("-{}", "9".repeat(38)),
+            format!("0.{}", "9".repeat(37)),
+            "9".repeat(39),
+            "1E1000000".to_owned(),
+            "NaN".to_owned(),
+            "1.2.3".to_owned(),
+            String::new(),
+        ] {
+            for name in ["initial-default", "initial\\u002ddefault"] {
+                let mut document = document();
+                document["schemas"][0]["fields"][1] = json!({"id": 2, "name": "d", "required": false, "type": format!("decimal({precision}, {scale})"), "here": default});
+                let text = document.to_string().replace("here", name);
+                if let Ok(document) = TableDocument::read(text.as_bytes(), LOCATION) {
+                    let _ = document.apply(&updates()[5].1, LOCATION);
+                }
+            }
+        }
+    }
 }
 
 #[test]
