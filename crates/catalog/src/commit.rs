@@ -1,10 +1,7 @@
 //! Commits that are tried again when another writer was first.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
 use lakelock_iceberg::Table;
-use lakelock_iceberg::commit::TableAction;
+use lakelock_iceberg::commit::{RetryPolicy, TableAction};
 use lakelock_iceberg::spec::TableIdent;
 use tokio::time::{Instant, sleep};
 use tracing::debug;
@@ -24,7 +21,7 @@ pub async fn commit(catalog: &dyn Catalog, table: &TableIdent, action: &dyn Tabl
     let mut lost_attempts = 0;
     loop {
         let current = catalog.load_table(table).await?;
-        let retry = Retry::from_properties(current.metadata().properties())?;
+        let retry = RetryPolicy::from_properties(current.metadata().properties())?;
         let prepared = action.prepare(&current).await?;
         let error = match catalog.update_table(prepared.clone()).await {
             Ok(updated) => return Ok(updated),
@@ -44,68 +41,5 @@ pub async fn commit(catalog: &dyn Catalog, table: &TableIdent, action: &dyn Tabl
         }
         debug!(%table, lost_attempts, ?wait, "another writer was first: trying again");
         sleep(wait).await;
-    }
-}
-
-/// A table's `commit.retry.*` properties, with Java's defaults but for the number of retries: Java's 4 lose commits as
-/// soon as a handful of writers append at once, and the time-out bounds them as well.
-#[derive(Debug, PartialEq, Eq)]
-struct Retry {
-    retries: u32,
-    min_wait: Duration,
-    max_wait: Duration,
-    total_timeout: Duration,
-}
-
-impl Retry {
-    fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
-        let number = |name: &str, default: u64| match properties.get(name) {
-            None => Ok(default),
-            Some(value) => value.parse().map_err(|e| {
-                Error::new(ErrorKind::InvalidInput, format!("{name} is {value}: expected a number")).with_source(e)
-            }),
-        };
-        let millis = |name, default| number(name, default).map(Duration::from_millis);
-        Ok(Self {
-            retries: u32::try_from(number("commit.retry.num-retries", 20)?).unwrap_or(u32::MAX),
-            min_wait: millis("commit.retry.min-wait-ms", 100)?,
-            max_wait: millis("commit.retry.max-wait-ms", 60_000)?,
-            total_timeout: millis("commit.retry.total-timeout-ms", 1_800_000)?,
-        })
-    }
-
-    /// How long to wait after so many lost attempts before this one: doubled each time up to the maximum, and of that a
-    /// random part of at least half, so that writers that collided do not collide again.
-    fn wait(&self, lost_before: u32, random: u128) -> Duration {
-        let longest = self.min_wait.saturating_mul(2_u32.saturating_pow(lost_before)).min(self.max_wait);
-        let half = longest / 2;
-        let spread = half.as_nanos() + 1;
-        half + Duration::from_nanos(u64::try_from(random % spread).unwrap_or(0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_double_up_to_the_maximum_and_vary_by_half() {
-        let properties = [("commit.retry.min-wait-ms", "100"), ("commit.retry.max-wait-ms", "1000")];
-        let retry = Retry::from_properties(&properties.map(|(k, v)| (k.to_owned(), v.to_owned())).into()).unwrap();
-        for (lost, longest) in [(0, 100), (1, 200), (3, 800), (4, 1000), (400, 1000)] {
-            for random in [0, 1, u128::MAX, 12_345_678_901] {
-                let wait = retry.wait(lost, random);
-                assert!(wait <= Duration::from_millis(longest) && wait >= Duration::from_millis(longest / 2), "{lost}");
-            }
-        }
-        assert_ne!(retry.wait(3, 1), retry.wait(3, 100_000));
-    }
-
-    #[test]
-    fn retries_follow_the_table_properties() {
-        let retry = Retry::from_properties(&HashMap::new()).unwrap();
-        assert_eq!((retry.retries, retry.min_wait), (20, Duration::from_millis(100)));
-        let bad = HashMap::from([("commit.retry.num-retries".to_owned(), "many".to_owned())]);
-        assert_eq!(Retry::from_properties(&bad).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }

@@ -21,6 +21,7 @@ pub mod encryption;
 mod error;
 pub mod manifest;
 pub mod metadata;
+mod properties;
 pub mod scan;
 pub mod schema_text;
 pub mod spec;

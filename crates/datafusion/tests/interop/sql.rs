@@ -4,14 +4,21 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::array::{Int64Array, RecordBatch};
 use datafusion::prelude::SessionContext;
-use lakelock_catalog::{Catalog, MemoryCatalog, TableCreation};
+use lakelock_catalog::{Catalog, MemoryCatalog, TableCreation, commit};
 use lakelock_datafusion::{Interrupt, session_context, sql};
 use lakelock_iceberg::ErrorKind;
+use lakelock_iceberg::arrow_schema::schema_to_arrow;
+use lakelock_iceberg::commit::AppendFiles;
+use lakelock_iceberg::manifest::{DataFile, FileContent, FileFormat};
 use lakelock_iceberg::spec::{
-    Literal, NamespaceIdent, NestedField, PrimitiveType, Schema, TableIdent, Transform, Type, UnboundPartitionField,
-    UnboundPartitionSpec,
+    Literal, NamespaceIdent, NestedField, PrimitiveType, Schema, Struct, TableIdent, Transform, Type,
+    UnboundPartitionField, UnboundPartitionSpec,
 };
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{BrotliLevel, Compression};
+use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 
 use crate::tables::{MASTER_KEY, failure, query};
@@ -82,6 +89,52 @@ async fn inserted_rows_are_read_here_and_by_java() {
 
     let listed = run(&context, "select table_schema, table_name from information_schema.tables where table_catalog = 'lake' and table_schema = 'db'").await;
     assert_eq!(listed, [json!({"table_schema": "db", "table_name": "t"})]);
+}
+
+/// Others may have the library for it; see the table property `write.parquet.compression-codec`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn brotli_is_read() {
+    let warehouse = tempfile::tempdir().unwrap();
+    let (catalog, context) = lake(warehouse.path()).await;
+    let ident = TableIdent::from_strs(["db", "plain"]).unwrap();
+    let id = NestedField::required(1, "id", Type::Primitive(PrimitiveType::Long));
+    let schema = Schema::builder().with_fields([Arc::new(id)]).build().unwrap();
+    let arrow = schema_to_arrow(&schema).unwrap();
+    catalog.create_table(TableCreation::new(ident.clone(), schema)).await.unwrap();
+
+    let mut parquet = Vec::new();
+    let brotli = WriterProperties::builder().set_compression(Compression::BROTLI(BrotliLevel::default())).build();
+    let mut writer = ArrowWriter::try_new(&mut parquet, Arc::clone(&arrow), Some(brotli)).unwrap();
+    let ids = Int64Array::from_iter_values(0..1000);
+    writer.write(&RecordBatch::try_new(arrow, vec![Arc::new(ids)]).unwrap()).unwrap();
+    writer.close().unwrap();
+    let path = warehouse.path().join("brotli.parquet");
+    std::fs::write(&path, &parquet).unwrap();
+    let file = DataFile {
+        content: FileContent::Data,
+        file_path: path.to_str().unwrap().to_owned(),
+        file_format: FileFormat::Parquet,
+        spec_id: 0,
+        partition: Struct::empty(),
+        record_count: 1000,
+        file_size_in_bytes: parquet.len() as u64,
+        column_sizes: None,
+        value_counts: None,
+        null_value_counts: None,
+        nan_value_counts: None,
+        lower_bounds: None,
+        upper_bounds: None,
+        key_metadata: None,
+        split_offsets: None,
+        equality_ids: None,
+        sort_order_id: None,
+        first_row_id: None,
+        referenced_data_file: None,
+        content_offset: None,
+        content_size_in_bytes: None,
+    };
+    commit(&*catalog, &ident, &AppendFiles::new([file])).await.unwrap();
+    assert_eq!(run(&context, "select sum(id) as n from db.plain").await, [json!({"n": 499_500})]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,10 +8,9 @@ use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::merge::{self, Candidate, Outcome, Source};
-use super::properties::ManifestProperties;
 use super::snapshot::{self, SnapshotWriter};
 use super::summary::{self, ManifestCounts};
-use super::{TableAction, TableCommit};
+use super::{ManifestProperties, TableAction, TableCommit};
 use crate::encryption::{Clock, SystemClock, encrypted_length};
 use crate::manifest::{
     DataFile, EncodedManifest, FileContent, Manifest, ManifestContent, ManifestFile, ManifestStatus, ManifestWriter,
@@ -81,7 +80,7 @@ impl TableAction for AppendFiles {
         snapshot::check_writable(table)?;
         // Without a KMS client this fails: before a file is written.
         table.io().manager().new_file_key()?;
-        let properties = ManifestProperties::from_table(table.metadata().properties())?;
+        let properties = ManifestProperties::from_properties(table.metadata().properties())?;
         let by_spec = self.check_files(table)?;
         let attempt = self.attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let mut writer = SnapshotWriter::new(table, attempt);

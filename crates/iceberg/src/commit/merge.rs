@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::properties::ManifestProperties;
+use super::ManifestProperties;
 use crate::manifest::{ManifestContent, ManifestFile};
 
 /// A manifest that a commit may keep as it is or merge into another. `weight` is its stored length.
@@ -54,7 +54,7 @@ pub(super) fn plan<N>(
     for (spec_id, group) in by_spec.into_iter().rev() {
         for (i, bin) in pack_from_the_end(group, properties.target_size).into_iter().enumerate() {
             let has_first = i == 0 && Some(spec_id) == first_spec;
-            let too_few = bin.len() == 1 || has_first && bin.len() < properties.min_count_to_merge;
+            let too_few = bin.len() == 1 || has_first && (bin.len() as u64) < properties.min_count_to_merge;
             let sources = bin.into_iter().map(|c| c.manifest);
             if too_few || !mergeable(spec_id) {
                 outcomes.extend(sources.map(Outcome::Keep));
@@ -102,12 +102,17 @@ pub(super) fn by_content(manifests: Vec<ManifestFile>) -> (Vec<ManifestFile>, Ve
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
-    use crate::manifest::Codec;
 
     /// Candidates as (spec, weight), named by position; outcomes as lists of names, a merge with its spec.
-    fn planned(candidates: &[(i32, u64)], min_count_to_merge: usize) -> Vec<(Option<i32>, Vec<usize>)> {
-        let properties = ManifestProperties { merge: true, min_count_to_merge, target_size: 100, codec: Codec::Null };
+    fn planned(candidates: &[(i32, u64)], min_count_to_merge: u64) -> Vec<(Option<i32>, Vec<usize>)> {
+        let properties = ManifestProperties {
+            min_count_to_merge,
+            target_size: 100,
+            ..ManifestProperties::from_properties(&HashMap::new()).unwrap()
+        };
         let candidates = candidates.iter().enumerate().map(|(i, &(spec_id, weight))| Candidate {
             manifest: Source::New(i),
             spec_id,

@@ -3,6 +3,7 @@
 mod append;
 mod merge;
 mod properties;
+mod retry;
 mod snapshot;
 mod summary;
 #[cfg(test)]
@@ -11,6 +12,8 @@ mod tests;
 use async_trait::async_trait;
 
 pub use append::AppendFiles;
+pub(crate) use properties::ManifestProperties;
+pub use retry::RetryPolicy;
 
 use crate::spec::{TableIdent, TableRequirement, TableUpdate};
 use crate::{Result, Table};

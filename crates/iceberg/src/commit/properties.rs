@@ -1,40 +1,28 @@
 //! The table properties that decide how manifests are written.
 
 use std::collections::HashMap;
-use std::str::FromStr;
 
+use crate::Result;
 use crate::manifest::Codec;
-use crate::{Error, ErrorKind, Result};
+use crate::properties::{INT_MAX, LONG_MAX, number};
 
 /// How a commit writes and merges manifests. The defaults are Java's.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ManifestProperties {
+pub(crate) struct ManifestProperties {
     pub(super) merge: bool,
     /// The bin with the newest manifest is merged from this many manifests on.
-    pub(super) min_count_to_merge: usize,
+    pub(super) min_count_to_merge: u64,
     pub(super) target_size: u64,
     pub(super) codec: Codec,
 }
 
 impl ManifestProperties {
-    pub(super) fn from_table(properties: &HashMap<String, String>) -> Result<Self> {
-        let text = |name: &str| properties.get(name).map(String::as_str);
+    pub(crate) fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
         Ok(Self {
-            merge: text("commit.manifest-merge.enabled").is_none_or(|v| v.eq_ignore_ascii_case("true")),
-            min_count_to_merge: number(properties, "commit.manifest.min-count-to-merge", 100)?,
-            target_size: number(properties, "commit.manifest.target-size-bytes", 8 << 20)?,
-            codec: Codec::from_properties(
-                text("write.manifest.compression-codec"),
-                text("write.manifest.compression-level"),
-            )?,
+            merge: properties.get("commit.manifest-merge.enabled").is_none_or(|v| v.eq_ignore_ascii_case("true")),
+            min_count_to_merge: number(properties, "commit.manifest.min-count-to-merge", 100, 0..=INT_MAX)?,
+            target_size: number(properties, "commit.manifest.target-size-bytes", 8 << 20, 0..=LONG_MAX)?,
+            codec: Codec::from_properties(properties)?,
         })
     }
-}
-
-fn number<T: FromStr>(properties: &HashMap<String, String>, name: &str, default: T) -> Result<T> {
-    let Some(text) = properties.get(name) else { return Ok(default) };
-    text.parse().map_err(|_| {
-        let message = format!("table property {name} is {text:?}, expected a whole number that is not negative");
-        Error::new(ErrorKind::InvalidInput, message)
-    })
 }

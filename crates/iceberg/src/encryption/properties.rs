@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use lakelock_crypto::KeyLength;
 
 use crate::spec::{FormatVersion, TableMetadata};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, properties};
 
 /// Table property: the id of the table's master key in the KMS. A table is encrypted if and only if it is set.
 pub const KEY_ID: &str = "encryption.key-id";
@@ -96,7 +96,7 @@ impl EncryptionProperties {
 
 fn key_length(text: &str) -> Result<KeyLength> {
     let length = text.parse::<usize>().ok().and_then(|bytes| KeyLength::try_from(bytes).ok());
-    length.ok_or_else(|| invalid(format!("{DATA_KEY_LENGTH} is {text:?}: expected 16, 24 or 32")))
+    length.ok_or_else(|| properties::invalid(DATA_KEY_LENGTH, text, "16, 24 or 32"))
 }
 
 fn invalid(message: String) -> Error {

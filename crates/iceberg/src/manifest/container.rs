@@ -8,7 +8,7 @@
 //! buffer is sized by a number from the file. The schema in the header carries Iceberg's attributes, while the one that
 //! decodes a record is reduced to what Avro's binary form needs. And what was unpacked holds keys: it is wiped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,14 @@ use serde_avro_fast::ser::SerializerConfig;
 use zeroize::Zeroizing;
 
 use super::ByteBuf;
+use crate::properties::{self as table_properties, number};
 use crate::{Error, ErrorKind, Result};
 
 const MAGIC: [u8; 4] = *b"Obj\x01";
 const SYNC_LENGTH: usize = 16;
+
+const CODEC_PROPERTY: &str = "write.manifest.compression-codec";
+const LEVEL_PROPERTY: &str = "write.manifest.compression-level";
 
 /// Records are gathered up to about this many bytes before a block is closed, as Java does.
 const BLOCK_LENGTH: usize = 64_000;
@@ -54,29 +58,18 @@ impl Codec {
     /// What manifest lists are always written with, and manifests by default.
     pub const DEFAULT: Self = Self::Deflate { level: 6 };
 
-    /// The codec that `write.manifest.compression-codec` and `write.manifest.compression-level` ask for.
+    /// The codec that table properties ask for: `write.manifest.compression-codec` and `write.manifest.compression-level`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidInput`] for an unknown codec or level.
-    pub fn from_properties(codec: Option<&str>, level: Option<&str>) -> Result<Self> {
-        let number = |default: i32, range: std::ops::RangeInclusive<i32>| match level {
-            None => Ok(default),
-            Some(text) => text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
-                let message = format!("write.manifest.compression-level is {text:?}, not a number in {range:?}");
-                Error::new(ErrorKind::InvalidInput, message)
-            }),
-        };
-        match codec.unwrap_or("gzip").to_ascii_lowercase().as_str() {
-            "gzip" | "deflate" => Ok(Self::Deflate { level: number(6, 0..=9)?.unsigned_abs() }),
+    pub fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
+        let codec = properties.get(CODEC_PROPERTY).map_or("gzip", String::as_str);
+        match codec.to_ascii_lowercase().as_str() {
+            "gzip" => Ok(Self::Deflate { level: number(properties, LEVEL_PROPERTY, 6, 0..=9)? }),
             "snappy" => Ok(Self::Snappy),
-            "uncompressed" | "null" => Ok(Self::Null),
-            "zstd" | "zstandard" => Ok(Self::Zstandard { level: number(1, 1..=22)? }),
-            other => {
-                let message = format!(
-                    "write.manifest.compression-codec is {other:?}, not one of gzip, snappy, zstd, uncompressed"
-                );
-                Err(Error::new(ErrorKind::InvalidInput, message))
-            }
+            "uncompressed" => Ok(Self::Null),
+            "zstd" => Ok(Self::Zstandard { level: number(properties, LEVEL_PROPERTY, 1, 1..=22)? }),
+            _ => Err(table_properties::invalid(CODEC_PROPERTY, codec, "one of gzip, snappy, zstd, uncompressed")),
         }
     }
 

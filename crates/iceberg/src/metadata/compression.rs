@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
+use crate::properties::invalid;
 use crate::{Error, ErrorKind, Result};
 
 /// The table property that chooses.
@@ -30,14 +31,12 @@ pub enum MetadataCompression {
 
 impl MetadataCompression {
     /// The choice of a table with these properties.
-    pub(super) fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
+    pub(crate) fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
         match properties.get(CODEC_PROPERTY) {
             None => Ok(Self::None),
             Some(name) if name.eq_ignore_ascii_case("none") => Ok(Self::None),
             Some(name) if name.eq_ignore_ascii_case("gzip") => Ok(Self::Gzip),
-            Some(name) => {
-                Err(Error::new(ErrorKind::InvalidInput, format!("{CODEC_PROPERTY} is {name}: expected none or gzip")))
-            }
+            Some(name) => Err(invalid(CODEC_PROPERTY, name, "none or gzip")),
         }
     }
 

@@ -50,15 +50,15 @@ impl TableDocument {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidInput`] when schema, partitioning or sort order contradict each other, when there is no
-    /// location, or when the encryption properties break a rule: see [`apply`](Self::apply).
+    /// location, or when a property breaks a rule (see [`apply`](Self::apply)) or has a value that writes would fail on.
     pub fn create(creation: TableCreation) -> Result<Self> {
         let name = creation.name.clone();
-        let invalid = || Error::new(ErrorKind::InvalidInput, format!("cannot create table {name}"));
+        let invalid = |kind| Error::new(kind, format!("cannot create table {name}"));
         let metadata = TableMetadataBuilder::from_table_creation(creation)
             .and_then(TableMetadataBuilder::build)
-            .map_err(|e| invalid().with_source(e))?
+            .map_err(|e| invalid(ErrorKind::InvalidInput).with_source(e))?
             .metadata;
-        rules::check_new(&metadata).map_err(|e| invalid().with_source(e))?;
+        rules::check_new(&metadata).map_err(|e| invalid(e.kind()).with_source(e))?;
         let raw = splice::write(&metadata)?;
         Ok(Self { metadata: Arc::new(metadata), references: Arc::default(), raw })
     }
@@ -70,7 +70,7 @@ impl TableDocument {
     /// [`ErrorKind::InvalidInput`] when an update does not fit the metadata, and when the outcome would break a rule
     /// of encrypted tables:
     /// - `encryption.key-id` cannot be added, changed or removed, and needs format version 3;
-    /// - `encryption.data-key-length` is 16, 24 or 32;
+    /// - a property is changed to a value that writes would fail on;
     /// - a new snapshot has a key id, and no key that a snapshot needs is missing.
     ///
     /// [`ErrorKind::Unsupported`] for tables of format version 1.

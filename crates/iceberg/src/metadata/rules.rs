@@ -3,7 +3,7 @@
 use super::numbers;
 use crate::encryption::EncryptionProperties;
 use crate::spec::{FormatVersion, Snapshot, TableMetadata, TableUpdate};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, properties};
 
 /// How far the clocks of writers may differ.
 const CLOCK_TOLERANCE_MS: i64 = 60_000;
@@ -11,6 +11,7 @@ const CLOCK_TOLERANCE_MS: i64 = 60_000;
 /// Checks the metadata of a new table.
 pub(super) fn check_new(metadata: &TableMetadata) -> Result<()> {
     EncryptionProperties::check_new_table(metadata.properties(), metadata.format_version())?;
+    properties::check_new(metadata)?;
     for field in metadata.current_schema().as_struct().fields() {
         if field.name.is_empty() || METADATA_COLUMNS.contains(&field.name.as_str()) {
             return Err(invalid(format!("{:?} cannot be the name of a column: choose another", field.name)));
@@ -41,6 +42,7 @@ pub(super) fn check_change(before: &TableMetadata, after: &TableMetadata) -> Res
     check_clock(before, after)?;
     numbers::check(after).map_err(invalid)?;
     EncryptionProperties::check_change(before.properties(), after.properties())?;
+    properties::check_change(before, after)?;
     if EncryptionProperties::from_table(after)?.is_none() {
         return Ok(());
     }

@@ -522,6 +522,71 @@ fn gzip_is_written_when_asked_for_and_read_by_its_content() {
     for name in ["v1.gz.metadata.json", "v1.metadata.json.gz", "v1.metadata.json"] {
         assert_eq!(TableDocument::read(&file, name).unwrap().metadata(), document.metadata());
     }
-    let other = document.apply(&[properties(&[("write.metadata.compression-codec", "zstd")])], LOCATION).unwrap();
-    assert_eq!(other.to_file().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn properties_that_writes_would_fail_on_are_refused_when_they_are_set() {
+    let (invalid, unsupported) = (ErrorKind::InvalidInput, ErrorKind::Unsupported);
+    let cases = [
+        ("encryption.data-key-length", "24", unsupported),
+        ("encryption.data-key-length", "20", invalid),
+        ("write.format.default", "orc", unsupported),
+        ("write.target-file-size-bytes", "0", invalid),
+        ("write.target-file-size-bytes", "-1", invalid),
+        ("write.target-file-size-bytes", "9223372036854775808", invalid),
+        ("write.parquet.row-group-size-bytes", "2147483648", invalid),
+        ("write.parquet.page-size-bytes", "1MB", invalid),
+        ("write.parquet.page-row-limit", "0", invalid),
+        ("write.parquet.dict-size-bytes", "", invalid),
+        ("write.parquet.compression-codec", "lzo", invalid),
+        ("write.parquet.compression-codec", "brotli", unsupported),
+        ("write.parquet.compression-level", "23", invalid),
+        ("write.parquet.bloom-filter-enabled.column.id", "true", unsupported),
+        ("write.location-provider.impl", "com.example.Locations", unsupported),
+        ("write.object-storage.enabled", "true", unsupported),
+        ("write.data.path", "gopher://data", invalid),
+        ("write.folder-storage.path", "gopher://data", invalid),
+        ("write.metadata.path", "gopher://metadata", invalid),
+        ("write.metadata.compression-codec", "zstd", invalid),
+        ("write.metadata.previous-versions-max", "none", invalid),
+        ("write.metadata.metrics.default", "truncate(0)", invalid),
+        ("write.metadata.metrics.column.id", "some", invalid),
+        ("write.metadata.metrics.column.other", "full", invalid),
+        ("write.metadata.metrics.max-inferred-column-defaults", "-1", invalid),
+        ("write.manifest.compression-codec", "lz4", invalid),
+        ("write.manifest.compression-level", "10", invalid),
+        ("commit.manifest.min-count-to-merge", "-1", invalid),
+        ("commit.manifest.target-size-bytes", "8MB", invalid),
+        ("commit.retry.num-retries", "many", invalid),
+        ("commit.retry.min-wait-ms", "-1", invalid),
+        ("commit.retry.max-wait-ms", "1s", invalid),
+        ("commit.retry.total-timeout-ms", "2147483648", invalid),
+    ];
+    let before = read(&document());
+    for (name, value, kind) in cases {
+        let creation = TableCreation::builder()
+            .name("t".into())
+            .location("memory://w/t".into())
+            .schema(schema(&["id", "name"]))
+            .properties([(name.to_owned(), value.to_owned()), ("encryption.key-id".to_owned(), "keyA".to_owned())])
+            .format_version(FormatVersion::V3)
+            .build();
+        let created = TableDocument::create(creation).map(drop);
+        let changed = before.apply(&[properties(&[(name, value)])], LOCATION).map(drop);
+        for refused in [created, changed] {
+            let error = refused.expect_err(name);
+            let source = std::error::Error::source(&error).unwrap().to_string();
+            assert_eq!(error.kind(), kind, "{name}: {source}");
+            assert!(source.contains(name) && source.contains(&format!("{value:?}")), "{name}: {source}");
+        }
+        // Where another writer set it, other changes are still possible, and what it leaves alone is still checked.
+        let mut set = document();
+        set["properties"][name] = json!(value);
+        if name != "encryption.data-key-length" && name != "write.metadata.compression-codec" {
+            let set = read(&set);
+            set.apply(&[properties(&[("other", "1")])], LOCATION).unwrap();
+            let bad = properties(&[("encryption.data-key-length", "20")]);
+            assert_eq!(set.apply(&[bad], LOCATION).unwrap_err().kind(), invalid, "{name}");
+        }
+    }
 }

@@ -17,10 +17,10 @@ use rayon::prelude::*;
 use super::metrics::{FileMetrics, FloatMetrics, MetricsConfig};
 use super::settings::Settings;
 use super::upload::{Outbox, Upload};
-use crate::encryption::{EncodedKeyMetadata, EncryptingFileIO};
+use crate::encryption::{DATA_KEY_LENGTH, EncodedKeyMetadata, EncryptingFileIO};
 use crate::manifest::{DataFile, FileContent, FileFormat};
 use crate::spec::{SchemaRef, Struct};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, properties};
 
 /// Rows before the first look at the size of a row group, and at most between two.
 const ROWS_BEFORE_CHECK: usize = 100;
@@ -59,13 +59,13 @@ pub(super) struct OpenFile {
     upload: Upload,
 }
 
-/// Says why a file cannot be encrypted with this key, before it is begun.
-pub(super) fn check_key(key: &StandardKeyMetadata) -> Result<()> {
-    match key.encryption_key().length() {
-        KeyLength::Aes192 => Err(Error::new(
-            ErrorKind::Unsupported,
-            "Parquet files cannot be written with 192-bit keys yet: set encryption.data-key-length to 16 or 32",
-        )),
+/// Says why a file cannot be encrypted with keys of this length, before one is begun.
+pub(crate) fn check_key_length(length: KeyLength) -> Result<()> {
+    match length {
+        KeyLength::Aes192 => {
+            let why = "Parquet files cannot be written with 192-bit keys yet, expected 16 or 32";
+            Err(properties::unsupported(DATA_KEY_LENGTH, "24", why))
+        }
         _ => Ok(()),
     }
 }
@@ -81,7 +81,7 @@ impl OpenFile {
     ) -> Result<Self> {
         let mut properties = template.settings.writer_properties();
         if let Some(key) = &key {
-            check_key(key)?;
+            check_key_length(key.encryption_key().length())?;
             let encryption = encryption(key).map_err(|e| encoding_failed(&location, e))?;
             properties = properties.with_file_encryption_properties(encryption);
         } else if io.manager().is_encrypting() {

@@ -16,8 +16,26 @@ mod settings;
 mod upload;
 mod writer;
 
+use std::collections::HashMap;
+
+pub(crate) use file::check_key_length;
 pub(crate) use partition::partition_path;
 pub use writer::{DataFileWriter, WriteOptions};
 
+use self::location::DataLocations;
+use self::metrics::MetricsConfig;
+use self::settings::Settings;
+use crate::Result;
+use crate::spec::Schema;
+
 #[cfg(test)]
 mod tests;
+
+/// Checks the properties that say how data files are written, without writing any.
+///
+/// Metrics modes are held to more than a write holds them to, which ignores what it does not understand, as Java does.
+pub(crate) fn check_properties(properties: &HashMap<String, String>, schema: &Schema) -> Result<()> {
+    Settings::from_properties(properties, String::new())?;
+    DataLocations::folder(properties)?;
+    MetricsConfig::check(properties, schema)
+}

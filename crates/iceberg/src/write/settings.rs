@@ -1,12 +1,13 @@
 //! How data files are written: what a table's `write.*` properties say, checked once.
 
 use std::collections::HashMap;
-use std::str::FromStr;
 
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 
+use crate::properties::{INT_MAX, LONG_MAX, invalid, number, unsupported};
 use crate::spec::{Schema, TableMetadata};
 use crate::{Error, ErrorKind, Result};
 
@@ -15,6 +16,7 @@ const MIB: usize = 1024 * 1024;
 const MAX_STATISTICS_LENGTH: usize = 4096;
 /// What `zstd` itself, and so Java, takes for its default.
 const ZSTD_LEVEL: i32 = 3;
+const FORMAT: &str = "write.format.default";
 const CODEC: &str = "write.parquet.compression-codec";
 const LEVEL: &str = "write.parquet.compression-level";
 const BLOOM_FILTER_PREFIX: &str = "write.parquet.bloom-filter-enabled.column.";
@@ -36,17 +38,20 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn new(metadata: &TableMetadata, schema: &Schema) -> Result<Self> {
-        let properties = metadata.properties();
-        refuse_unsupported(properties)?;
         let iceberg_schema = serde_json::to_string(schema)
             .map_err(|e| Error::new(ErrorKind::Internal, "the schema cannot be written as JSON").with_source(e))?;
+        Self::from_properties(metadata.properties(), iceberg_schema)
+    }
+
+    pub(super) fn from_properties(properties: &HashMap<String, String>, iceberg_schema: String) -> Result<Self> {
+        refuse_unsupported(properties)?;
         Ok(Self {
-            target_file_size: size(properties, "write.target-file-size-bytes", 512 * MIB)?,
-            row_group_size: size(properties, "write.parquet.row-group-size-bytes", 128 * MIB)?,
+            target_file_size: size(properties, "write.target-file-size-bytes", 512 * MIB, LONG_MAX)?,
+            row_group_size: size(properties, "write.parquet.row-group-size-bytes", 128 * MIB, INT_MAX)?,
             compression: compression(properties)?,
-            page_size: size(properties, "write.parquet.page-size-bytes", MIB)?,
-            page_rows: size(properties, "write.parquet.page-row-limit", 20_000)?,
-            dictionary_size: size(properties, "write.parquet.dict-size-bytes", 2 * MIB)?,
+            page_size: size(properties, "write.parquet.page-size-bytes", MIB, INT_MAX)?,
+            page_rows: size(properties, "write.parquet.page-row-limit", 20_000, INT_MAX)?,
+            dictionary_size: size(properties, "write.parquet.dict-size-bytes", 2 * MIB, INT_MAX)?,
             iceberg_schema,
         })
     }
@@ -69,63 +74,44 @@ impl Settings {
 }
 
 fn refuse_unsupported(properties: &HashMap<String, String>) -> Result<()> {
-    let is = |property: &str, value: &str| {
-        properties.get(property).is_some_and(|found| found.trim().eq_ignore_ascii_case(value))
+    if let Some(format) = properties.get(FORMAT).filter(|format| !format.eq_ignore_ascii_case("parquet")) {
+        return Err(unsupported(FORMAT, format, "only parquet can be written"));
+    }
+    let wanted = |(property, value): &(&String, &String)| {
+        property.starts_with(BLOOM_FILTER_PREFIX) && value.eq_ignore_ascii_case("true")
     };
-    let unsupported = |message: String| Err(Error::new(ErrorKind::Unsupported, message));
-    if let Some(format) = properties.get("write.format.default").filter(|f| !f.eq_ignore_ascii_case("parquet")) {
-        return unsupported(format!("write.format.default is {format}, and only parquet can be written"));
+    match properties.iter().find(wanted) {
+        None => Ok(()),
+        Some((property, value)) => {
+            Err(unsupported(property, value, "bloom filters cannot be encrypted yet, so none are written"))
+        }
     }
-    if let Some(column) = properties
-        .keys()
-        .filter_map(|property| property.strip_prefix(BLOOM_FILTER_PREFIX))
-        .find(|column| is(&format!("{BLOOM_FILTER_PREFIX}{column}"), "true"))
-    {
-        return unsupported(format!(
-            "{BLOOM_FILTER_PREFIX}{column} is true: bloom filters cannot be encrypted yet, so none are written"
-        ));
-    }
-    Ok(())
 }
 
-fn size(properties: &HashMap<String, String>, property: &str, default: usize) -> Result<usize> {
-    let Some(text) = properties.get(property) else { return Ok(default) };
-    parse(property, text, "a positive number").and_then(|size: usize| match size {
-        0 => Err(invalid(property, text, "a positive number")),
-        size => Ok(size),
-    })
+fn size(properties: &HashMap<String, String>, name: &str, default: usize, max: u64) -> Result<usize> {
+    number(properties, name, default, 1..=usize::try_from(max).unwrap_or(usize::MAX))
 }
 
 fn compression(properties: &HashMap<String, String>) -> Result<Compression> {
     let codec = properties.get(CODEC).map_or("zstd", String::as_str);
-    let level = properties.get(LEVEL);
-    let level = |default: i32| level.map_or(Ok(default), |text| parse(LEVEL, text, "a number"));
-    let invalid_level =
-        |e| Error::new(ErrorKind::InvalidInput, format!("{LEVEL} does not go with {CODEC} {codec}")).with_source(e);
     Ok(match codec.to_ascii_lowercase().as_str() {
         "uncompressed" => Compression::UNCOMPRESSED,
         "snappy" => Compression::SNAPPY,
         "lz4_raw" => Compression::LZ4_RAW,
-        "zstd" => Compression::ZSTD(ZstdLevel::try_new(level(ZSTD_LEVEL)?).map_err(invalid_level)?),
+        "zstd" => {
+            let level = number(properties, LEVEL, ZSTD_LEVEL, 1..=22)?;
+            Compression::ZSTD(ZstdLevel::try_new(level).map_err(unknown_level)?)
+        }
         "gzip" => {
-            let level = u32::try_from(level(6)?).unwrap_or(u32::MAX);
-            Compression::GZIP(GzipLevel::try_new(level).map_err(invalid_level)?)
+            let level = number(properties, LEVEL, 6, 0..=9)?;
+            Compression::GZIP(GzipLevel::try_new(level).map_err(unknown_level)?)
         }
-        "brotli" => {
-            let level = u32::try_from(level(1)?).unwrap_or(u32::MAX);
-            Compression::BROTLI(BrotliLevel::try_new(level).map_err(invalid_level)?)
-        }
-        _ => {
-            let message = format!("{CODEC} {codec} is not one of zstd, snappy, gzip, lz4_raw, brotli, uncompressed");
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
+        // Java has a name for it, but not the library: a table with such files could not be read by it.
+        "brotli" => return Err(unsupported(CODEC, codec, "Java cannot read it, so it is only read; zstd is denser")),
+        _ => return Err(invalid(CODEC, codec, "one of zstd, snappy, gzip, lz4_raw, uncompressed")),
     })
 }
 
-fn parse<T: FromStr>(property: &str, text: &str, expected: &str) -> Result<T> {
-    text.trim().parse().map_err(|_| invalid(property, text, expected))
-}
-
-fn invalid(property: &str, text: &str, expected: &str) -> Error {
-    Error::new(ErrorKind::InvalidInput, format!("{property} is '{text}', not {expected}"))
+fn unknown_level(error: ParquetError) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("table property {LEVEL} is no level of its codec")).with_source(error)
 }

@@ -10,7 +10,7 @@ use lakelock_crypto::StandardKeyMetadata;
 use lakelock_storage::Storage;
 
 use super::coerce::Coercion;
-use super::file::{FileTemplate, OpenFile, check_key};
+use super::file::{FileTemplate, OpenFile, check_key_length};
 use super::location::DataLocations;
 use super::metrics::MetricsConfig;
 use super::parquet_schema::parquet_schema;
@@ -94,7 +94,7 @@ impl DataFileWriter {
             Error::new(ErrorKind::InvalidData, "the table's partition spec does not go with its schema").with_source(e)
         })?;
         let first_key = io.manager().new_file_key()?;
-        first_key.iter().try_for_each(check_key)?;
+        first_key.iter().try_for_each(|key| check_key_length(key.encryption_key().length()))?;
         Ok(Self {
             io,
             template: Arc::new(template),

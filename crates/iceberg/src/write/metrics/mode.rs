@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::Result;
+use crate::properties::{INT_MAX, invalid, number};
 use crate::spec::{NestedField, Schema, SortOrder, StructType, Type};
 
 const DEFAULT_MODE: &str = "write.metadata.metrics.default";
@@ -82,6 +84,21 @@ impl MetricsConfig {
             }
         }
         Self { columns, default }
+    }
+
+    /// Refuses modes that are none, and those of columns that the schema does not have.
+    pub(in crate::write) fn check(properties: &HashMap<String, String>, schema: &Schema) -> Result<()> {
+        number(properties, MAX_INFERRED, 0, 0..=INT_MAX)?;
+        for (property, mode) in properties {
+            let column = property.strip_prefix(COLUMN_MODE_PREFIX);
+            if (column.is_some() || property == DEFAULT_MODE) && MetricsMode::parse(mode).is_none() {
+                return Err(invalid(property, mode, "none, counts, truncate(N) or full"));
+            }
+            if column.is_some_and(|name| schema.field_by_name(name).is_none()) {
+                return Err(invalid(property, mode, "the name of a column"));
+            }
+        }
+        Ok(())
     }
 
     pub(in crate::write) fn mode(&self, field_id: i32) -> MetricsMode {
