@@ -209,7 +209,7 @@ impl AppendFiles {
                 });
             }
         }
-        let summary = summary::of_append(&self.files, metadata, counts, parent, &self.summary);
+        let summary = summary::of_append(&self.files, metadata, properties, counts, parent, &self.summary);
         writer.commit(manifests, Operation::Append, summary, self.clock.now_ms()).await
     }
 }

@@ -1,4 +1,4 @@
-//! The table properties that decide how manifests are written.
+//! The table properties that decide how manifests and summaries are written.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::Result;
 use crate::manifest::Codec;
 use crate::properties::{INT_MAX, LONG_MAX, number};
 
-/// How a commit writes and merges manifests. The defaults are Java's.
+/// How a commit writes and merges manifests, and what its summary says. The defaults are Java's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ManifestProperties {
     pub(super) merge: bool,
@@ -14,6 +14,8 @@ pub(crate) struct ManifestProperties {
     pub(super) min_count_to_merge: u64,
     pub(super) target_size: u64,
     pub(super) codec: Codec,
+    /// Up to so many changed partitions have a summary of their own.
+    pub(super) partition_summary_limit: u64,
 }
 
 impl ManifestProperties {
@@ -23,6 +25,7 @@ impl ManifestProperties {
             min_count_to_merge: number(properties, "commit.manifest.min-count-to-merge", 100, 0..=INT_MAX)?,
             target_size: number(properties, "commit.manifest.target-size-bytes", 8 << 20, 0..=LONG_MAX)?,
             codec: Codec::from_properties(properties)?,
+            partition_summary_limit: number(properties, "write.summary.partition-limit", 0, 0..=INT_MAX)?,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! What a snapshot says of itself: the keys and values of Java's summaries.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::ManifestProperties;
 use crate::manifest::DataFile;
 use crate::spec::{Snapshot, TableMetadata};
 use crate::write::partition_path;
@@ -24,35 +25,67 @@ pub(super) struct ManifestCounts {
     pub(super) replaced: usize,
 }
 
+/// Files that a snapshot adds, to the table or to one of its partitions.
+#[derive(Debug, Clone, Copy, Default)]
+struct Added {
+    files: u64,
+    records: u64,
+    size: u64,
+}
+
+impl Added {
+    fn add(&mut self, file: &DataFile) {
+        self.files += 1;
+        self.records = self.records.saturating_add(file.record_count);
+        self.size = self.size.saturating_add(file.file_size_in_bytes);
+    }
+
+    /// Keys and values in Java's order, without those that are zero.
+    fn entries(self) -> impl Iterator<Item = (&'static str, u64)> {
+        [("added-data-files", self.files), ("added-records", self.records), ("added-files-size", self.size)]
+            .into_iter()
+            .filter(|(_, value)| *value > 0)
+    }
+}
+
 /// The summary of a snapshot that adds data files, without its operation. `custom` entries give way to ours.
 pub(super) fn of_append(
     files: &[DataFile],
     metadata: &TableMetadata,
+    properties: &ManifestProperties,
     manifests: ManifestCounts,
     parent: Option<&Snapshot>,
     custom: &HashMap<String, String>,
 ) -> HashMap<String, String> {
     let mut summary = custom.clone();
-    let mut put = |key: &str, value: u64| {
-        summary.insert(key.to_owned(), value.to_string());
+    let mut put = |key: &str, value: String| {
+        summary.insert(key.to_owned(), value);
     };
-    let records: u64 = files.iter().map(|f| f.record_count).fold(0, u64::saturating_add);
-    let size: u64 = files.iter().map(|f| f.file_size_in_bytes).fold(0, u64::saturating_add);
-    let count = files.len() as u64;
-    for (key, value) in [("added-data-files", count), ("added-records", records), ("added-files-size", size)] {
-        if value > 0 {
-            put(key, value);
+    let mut added = Added::default();
+    for file in files {
+        added.add(file);
+    }
+    for (key, value) in added.entries() {
+        put(key, value.to_string());
+    }
+    let partitions = partitions(files, metadata);
+    put("changed-partition-count", partitions.len().to_string());
+    if !partitions.is_empty() && partitions.len() as u64 <= properties.partition_summary_limit {
+        put("partition-summaries-included", "true".to_owned());
+        // Files of an unpartitioned table have no folder of their own.
+        for (path, added) in partitions.iter().filter(|(path, _)| !path.is_empty()) {
+            let entries: Vec<_> = added.entries().map(|(key, value)| format!("{key}={value}")).collect();
+            put(&format!("partitions.{path}"), entries.join(","));
         }
     }
-    put("changed-partition-count", partitions(files, metadata).len() as u64);
-    put("manifests-created", manifests.created as u64);
-    put("manifests-kept", manifests.kept as u64);
-    put("manifests-replaced", manifests.replaced as u64);
+    put("manifests-created", manifests.created.to_string());
+    put("manifests-kept", manifests.kept.to_string());
+    put("manifests-replaced", manifests.replaced.to_string());
     for total in TOTALS {
         let added = match total {
-            "total-records" => records,
-            "total-files-size" => size,
-            "total-data-files" => count,
+            "total-records" => added.records,
+            "total-files-size" => added.size,
+            "total-data-files" => added.files,
             _ => 0,
         };
         // A total that the parent lacks cannot be known; nor one that it states wrongly.
@@ -61,18 +94,18 @@ pub(super) fn of_append(
             Some(parent) => parent.summary().additional_properties.get(total).and_then(|text| text.parse().ok()),
         };
         if let Some(value) = before.and_then(|before: u64| before.checked_add(added)) {
-            put(total, value);
+            put(total, value.to_string());
         }
     }
-    summary.insert("lakelock-version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    put("lakelock-version", env!("CARGO_PKG_VERSION").to_owned());
     summary
 }
 
 /// The partitions of files by their folders, which is what Java counts: minus zero is another than zero, and the text
 /// `null` the same as null.
-fn partitions(files: &[DataFile], metadata: &TableMetadata) -> HashSet<String> {
+fn partitions(files: &[DataFile], metadata: &TableMetadata) -> HashMap<String, Added> {
     let mut types = HashMap::new();
-    let path = |file: &DataFile| {
+    let mut path = |file: &DataFile| {
         let spec = metadata.partition_spec_by_id(file.spec_id)?;
         let partition_type = types
             .entry(file.spec_id)
@@ -80,5 +113,11 @@ fn partitions(files: &[DataFile], metadata: &TableMetadata) -> HashSet<String> {
             .as_ref()?;
         Some(partition_path(spec, partition_type, &file.partition))
     };
-    files.iter().filter_map(path).collect()
+    let mut partitions: HashMap<String, Added> = HashMap::new();
+    for file in files {
+        if let Some(path) = path(file) {
+            partitions.entry(path).or_default().add(file);
+        }
+    }
+    partitions
 }

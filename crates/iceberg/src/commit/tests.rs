@@ -215,6 +215,26 @@ async fn appends_and_merges_as_java_does() {
     assert_eq!((list[0].min_sequence_number, list[0].sequence_number), (1, 5));
 }
 
+/// The same append by Java 1.12 has these entries; see the interoperability tests.
+#[tokio::test]
+async fn partitions_are_counted_and_summed_by_their_folders() {
+    for (limit, summed) in [("1", false), ("2", true)] {
+        let mut t = Fixture::encrypted(&[("write.summary.partition-limit", limit)]);
+        let files = vec![file("/a", None), file("/b", Some(0.5)), file("/c", None)];
+        let snapshot = t.append(files).await.unwrap();
+        let entries = &snapshot.summary().additional_properties;
+        assert_eq!(entries["changed-partition-count"], "2");
+        let of_partitions: BTreeMap<_, _> = entries.iter().filter(|(key, _)| key.starts_with("partition")).collect();
+        let expected = [
+            ("partition-summaries-included", "true"),
+            ("partitions.k=0.5", "added-data-files=1,added-records=1,added-files-size=100"),
+            ("partitions.k=null", "added-data-files=2,added-records=2,added-files-size=200"),
+        ];
+        let expected = expected.into_iter().filter(|_| summed);
+        assert!(of_partitions.into_iter().map(|(k, v)| (k.as_str(), v.as_str())).eq(expected), "{entries:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_commit_carries_its_keys_before_its_snapshot() {
     let mut t = Fixture::encrypted(&[]);

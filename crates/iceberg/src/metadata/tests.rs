@@ -555,6 +555,7 @@ fn properties_that_writes_would_fail_on_are_refused_when_they_are_set() {
         ("write.metadata.metrics.max-inferred-column-defaults", "-1", invalid),
         ("write.manifest.compression-codec", "lz4", invalid),
         ("write.manifest.compression-level", "10", invalid),
+        ("write.summary.partition-limit", "few", invalid),
         ("commit.manifest.min-count-to-merge", "-1", invalid),
         ("commit.manifest.target-size-bytes", "8MB", invalid),
         ("commit.retry.num-retries", "many", invalid),

@@ -44,7 +44,7 @@ const READ: [&str; 20] = [
 ];
 
 /// Tables of appends only, which can be made again.
-const REPLAYED: [&str; 9] = [
+const REPLAYED: [&str; 10] = [
     "empty-snapshot",
     "plaintext",
     "unpartitioned",
@@ -52,6 +52,7 @@ const REPLAYED: [&str; 9] = [
     "partitioned-identity-fixed",
     "partitioned-truncate",
     "partition-evolved",
+    "partition-summaries",
     "many-manifests",
     "key24",
 ];

@@ -4,6 +4,7 @@ import static org.apache.iceberg.types.Types.NestedField.optional;
 import static org.apache.iceberg.types.Types.NestedField.required;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,6 +55,7 @@ final class Scenarios {
     ALL.put("partitioned-day", maker -> appends(maker.table(TIMES, spec(TIMES).day("at_utc").build()), 2));
     ALL.put("partitioned-hour", maker -> appends(maker.table(TIMES, spec(TIMES).hour("at_nanos").build()), 2));
     ALL.put("partition-evolved", Scenarios::partitionEvolved);
+    ALL.put("partition-summaries", Scenarios::partitionSummaries);
     ALL.put("evolved", Scenarios::evolved);
     ALL.put("gzip-metadata", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.METADATA_COMPRESSION, "gzip")), 2));
     ALL.put("many-manifests", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.MANIFEST_MIN_MERGE_COUNT, "3")), 10));
@@ -141,6 +143,27 @@ final class Scenarios {
     appends(table, 1);
     table.table.updateSpec().addField("id_bucket", Expressions.bucket("id", 4)).removeField("day_month").commit();
     return appends(table, 1);
+  }
+
+  /** No name and the name "null" share a folder, and with it a summary; three folders are too many to have any. */
+  private static FolderTable partitionSummaries(TableMaker maker) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, "2"));
+    named(table, "a");
+    table.table.updateSpec().addField("name").commit();
+    named(table, null, "null", "x/y z", null);
+    named(table, "a", "b", "c");
+    return table;
+  }
+
+  private static void named(FolderTable table, String... names) {
+    List<Record> rows = new ArrayList<>();
+    for (String name : names) {
+      Record row = GenericRecord.create(table.table.schema());
+      row.setField("id", (long) rows.size());
+      row.setField("name", name);
+      rows.add(row);
+    }
+    table.append(FileFormat.PARQUET, rows);
   }
 
   private static FolderTable evolved(TableMaker maker) {
