@@ -27,11 +27,10 @@ pub(crate) fn statistics(tasks: &[FileScanTask], schema: &Schema, arrow: &ArrowS
     for (column, field) in statistics.column_statistics.iter_mut().zip(arrow.fields()) {
         let Some(field) = field_id(field).and_then(|id| schema.field_by_id(id)) else { continue };
         let Type::Primitive(r#type) = field.field_type.as_ref() else { continue };
-        let nulls = tasks.iter().map(|task| {
+        let nulls = tasks.iter().try_fold(0_u64, |sum, task| {
             let counts = task.data_file().null_value_counts.as_ref();
-            u64::try_from(*counts?.get(&field.id)?).ok()
+            sum.checked_add(u64::try_from(*counts?.get(&field.id)?).ok()?)
         });
-        let nulls = nulls.sum::<Option<u64>>();
         let bounds = |of: fn(&DataFile) -> Option<&Bounds>| {
             // Bounds leave NaN out, which the engine takes for greater than every number.
             if matches!(r#type, PrimitiveType::Float | PrimitiveType::Double) {
