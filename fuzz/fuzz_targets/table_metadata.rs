@@ -12,6 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(document) = TableDocument::read(bytes, LOCATION) else { return };
     let again = TableDocument::read(&document.to_json(), LOCATION).unwrap();
     assert!(again.metadata() == document.metadata());
+    if let Ok(hash) = document.java_sha256() {
+        assert!(again.java_sha256().is_ok_and(|same| same == hash));
+    }
     let updates = [
         TableUpdate::SetProperties { updates: HashMap::from([("k".into(), "v".into())]) },
         TableUpdate::RemoveSnapshots { snapshot_ids: vec![1] },

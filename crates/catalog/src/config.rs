@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use lakelock_kms::KmsRegistry;
 
-use crate::{Catalog, Error, ErrorKind, MemoryCatalog, Result, SqlCatalog};
+use crate::{Catalog, Error, ErrorKind, HiveCatalog, MemoryCatalog, Result, SqlCatalog};
 
-/// Opens the catalog that the properties describe: `type` is `sql` (the default if there is a `uri`) or `memory`.
+const TYPES: &str = "sql, hive or memory";
+
+/// Opens the catalog that the properties describe: `type` is `sql` (the default if there is a `uri`), `hive` (the default for
+/// a `uri` with `thrift://`) or `memory`.
 ///
 /// Further properties: `uri` and `warehouse` as the catalog's type documents, and those of the storage, the KMS
 /// client (`encryption.kms-type`, `encryption.kms-impl`) and the local keystore.
@@ -30,14 +33,13 @@ pub async fn catalog_from_properties_with_registry(
     registry: &KmsRegistry,
 ) -> Result<Arc<dyn Catalog>> {
     let kind = properties.get("type").map(|kind| kind.to_ascii_lowercase());
-    match kind.as_deref() {
+    let by_uri = || properties.get("uri").map(|uri| if uri.starts_with("thrift://") { "hive" } else { "sql" });
+    match kind.as_deref().or_else(by_uri) {
+        Some("hive") => Ok(Arc::new(HiveCatalog::with_registry(name, properties, registry)?)),
         Some("sql") => Ok(Arc::new(SqlCatalog::open_with_registry(name, properties, registry).await?)),
-        None if properties.contains_key("uri") => {
-            Ok(Arc::new(SqlCatalog::open_with_registry(name, properties, registry).await?))
-        }
         Some("memory") => Ok(Arc::new(MemoryCatalog::with_registry(name, properties, registry)?)),
-        Some(other) => Err(invalid(format!("catalog {name} has the unknown type {other}: expected sql or memory"))),
-        None => Err(invalid(format!("catalog {name} has no property `type`: expected sql or memory"))),
+        Some(other) => Err(invalid(format!("catalog {name} has the unknown type {other}: expected {TYPES}"))),
+        None => Err(invalid(format!("catalog {name} has no property `type`: expected {TYPES}"))),
     }
 }
 

@@ -23,13 +23,19 @@ use crate::{Catalog, ErrorKind, TableCreation, commit};
 /// Runs the whole suite.
 pub(crate) async fn check(catalog: Arc<dyn Catalog>) {
     namespaces(&*catalog).await;
-    tables(&*catalog).await;
-    encryption_rules(&*catalog).await;
-    commits(&*catalog).await;
-    pins(&*catalog).await;
-    registration(&*catalog).await;
-    purge(&*catalog).await;
-    concurrent_commits(&*catalog).await;
+    check_tables(catalog, &["db", "sub"], true).await;
+}
+
+/// Runs what concerns tables, in a namespace that is not there yet. `pins_bytes` is whether the catalog knows metadata files
+/// by their bytes.
+pub(crate) async fn check_tables(catalog: Arc<dyn Catalog>, levels: &[&str], pins_bytes: bool) {
+    tables(&*catalog, levels).await;
+    encryption_rules(&*catalog, levels).await;
+    commits(&*catalog, levels).await;
+    pins(&*catalog, levels, pins_bytes).await;
+    registration(&*catalog, levels).await;
+    purge(&*catalog, levels).await;
+    concurrent_commits(&*catalog, levels).await;
     let debug = format!("{catalog:?}");
     assert!(!debug.contains("secret") && !debug.contains("3031323334"), "{debug}");
 }
@@ -41,6 +47,11 @@ pub(crate) fn kms_properties() -> [(&'static str, &'static str); 3] {
 
 pub(crate) fn namespace(levels: &[&str]) -> NamespaceIdent {
     NamespaceIdent::from_strs(levels).unwrap()
+}
+
+/// The parts of a table's name.
+fn at<'a>(levels: &[&'a str], name: &'a str) -> Vec<&'a str> {
+    [levels, &[name]].concat()
 }
 
 pub(crate) fn ident(parts: &[&str]) -> TableIdent {
@@ -98,31 +109,34 @@ async fn namespaces(catalog: &dyn Catalog) {
     assert_eq!(catalog.list_namespaces(None).await.unwrap(), none);
 }
 
-async fn tables(catalog: &dyn Catalog) {
-    let db = namespace(&["db", "sub"]);
-    let missing = catalog.create_table(creation(&["db", "sub", "t"], &[])).await.unwrap_err();
+async fn tables(catalog: &dyn Catalog, levels: &[&str]) {
+    let db = namespace(levels);
+    let missing = catalog.create_table(creation(&at(levels, "t"), &[])).await.unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::NotFound);
     catalog.create_namespace(&db, HashMap::new()).await.unwrap();
-    let table = ident(&["db", "sub", "t"]);
-    let created = catalog.create_table(creation(&["db", "sub", "t"], &[("k", "v")])).await.unwrap();
+    let table = ident(&at(levels, "t"));
+    let created = catalog.create_table(creation(&at(levels, "t"), &[("k", "v")])).await.unwrap();
     let metadata = created.metadata();
     assert_eq!(metadata.format_version() as u8, 3);
     assert_eq!(metadata.properties()["k"], "v");
-    assert!(metadata.location().ends_with("/db/sub/t"), "{}", metadata.location());
+    assert!(metadata.location().ends_with("/t"), "{}", metadata.location());
     assert!(created.metadata_location().starts_with(&format!("{}/metadata/00000-", metadata.location())));
     assert_eq!(metadata.current_schema().field_by_name("name").unwrap().id, 2);
     let loaded = catalog.load_table(&table).await.unwrap();
     assert_eq!((loaded.metadata(), loaded.metadata_location()), (metadata, created.metadata_location()));
 
-    catalog.create_table(creation(&["db", "sub", "a"], &[("format-version", "2")])).await.unwrap();
-    assert_eq!(catalog.load_table(&ident(&["db", "sub", "a"])).await.unwrap().metadata().format_version() as u8, 2);
-    assert_eq!(catalog.list_tables(&db).await.unwrap(), [ident(&["db", "sub", "a"]), table.clone()]);
-    assert_eq!(catalog.list_tables(&namespace(&["db"])).await.unwrap(), []);
+    catalog.create_table(creation(&at(levels, "a"), &[("format-version", "2")])).await.unwrap();
+    assert_eq!(catalog.load_table(&ident(&at(levels, "a"))).await.unwrap().metadata().format_version() as u8, 2);
+    assert_eq!(catalog.list_tables(&db).await.unwrap(), [ident(&at(levels, "a")), table.clone()]);
+    if let [parent, _] = levels {
+        assert!(metadata.location().ends_with("/db/sub/t"), "{}", metadata.location());
+        assert_eq!(catalog.list_tables(&namespace(&[parent])).await.unwrap(), []);
+    }
     assert!(catalog.table_exists(&table).await.unwrap());
-    let unknown = ident(&["db", "sub", "none"]);
+    let unknown = ident(&at(levels, "none"));
     for (error, kind) in [
-        (catalog.create_table(creation(&["db", "sub", "t"], &[])).await.map(drop), ErrorKind::AlreadyExists),
-        (catalog.create_table(creation(&["db", "sub", "../t"], &[])).await.map(drop), ErrorKind::InvalidInput),
+        (catalog.create_table(creation(&at(levels, "t"), &[])).await.map(drop), ErrorKind::AlreadyExists),
+        (catalog.create_table(creation(&at(levels, "../t"), &[])).await.map(drop), ErrorKind::InvalidInput),
         (catalog.drop_namespace(&db).await, ErrorKind::NotEmpty),
         (catalog.load_table(&unknown).await.map(drop), ErrorKind::NotFound),
         (catalog.load_table(&ident(&["db.sub", "t"])).await.map(drop), ErrorKind::NotFound),
@@ -137,20 +151,20 @@ async fn tables(catalog: &dyn Catalog) {
     catalog.drop_table(&table, false).await.unwrap();
     assert!(!catalog.table_exists(&table).await.unwrap());
     assert!(created.io().storage().exists(created.metadata_location()).await.unwrap());
-    catalog.create_table(creation(&["db", "sub", "t"], &[])).await.unwrap();
+    catalog.create_table(creation(&at(levels, "t"), &[])).await.unwrap();
 }
 
-async fn encryption_rules(catalog: &dyn Catalog) {
+async fn encryption_rules(catalog: &dyn Catalog, levels: &[&str]) {
     for properties in [
         &[("encryption.key-id", "keyA"), ("format-version", "2")][..],
         &[("encryption.key-id", "")],
         &[("encryption.key-id", "keyA"), ("encryption.data-key-length", "20")],
     ] {
-        let error = catalog.create_table(creation(&["db", "sub", "e"], properties)).await.unwrap_err();
+        let error = catalog.create_table(creation(&at(levels, "e"), properties)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{properties:?}");
     }
-    let (table, plain) = (ident(&["db", "sub", "e"]), ident(&["db", "sub", "t"]));
-    catalog.create_table(creation(&["db", "sub", "e"], &[("encryption.key-id", "keyA")])).await.unwrap();
+    let (table, plain) = (ident(&at(levels, "e")), ident(&at(levels, "t")));
+    catalog.create_table(creation(&at(levels, "e"), &[("encryption.key-id", "keyA")])).await.unwrap();
     let remove = TableUpdate::RemoveProperties { removals: vec!["encryption.key-id".into()] };
     for commit in [
         set(&table, &[("encryption.key-id", "keyB")]),
@@ -168,9 +182,9 @@ async fn encryption_rules(catalog: &dyn Catalog) {
     assert!(!catalog.load_table(&plain).await.unwrap().io().manager().is_encrypting());
 }
 
-async fn commits(catalog: &dyn Catalog) {
-    let table = ident(&["db", "sub", "commits"]);
-    let first = catalog.create_table(creation(&["db", "sub", "commits"], &[])).await.unwrap();
+async fn commits(catalog: &dyn Catalog, levels: &[&str]) {
+    let table = ident(&at(levels, "commits"));
+    let first = catalog.create_table(creation(&at(levels, "commits"), &[])).await.unwrap();
     let second = catalog.update_table(set(&table, &[("k", "1")])).await.unwrap();
     assert!(second.metadata_location().contains("/metadata/00001-"), "{}", second.metadata_location());
     let log: Vec<_> = second.metadata().metadata_log().iter().map(|e| e.metadata_file.as_str()).collect();
@@ -193,14 +207,18 @@ async fn commits(catalog: &dyn Catalog) {
     assert_eq!(catalog.load_table(&table).await.unwrap().metadata(), gzip.metadata());
 }
 
-async fn pins(catalog: &dyn Catalog) {
-    let table = ident(&["db", "sub", "pinned"]);
+async fn pins(catalog: &dyn Catalog, levels: &[&str], pins_bytes: bool) {
+    let table = ident(&at(levels, "pinned"));
     let created =
-        catalog.create_table(creation(&["db", "sub", "pinned"], &[("encryption.key-id", "keyA")])).await.unwrap();
+        catalog.create_table(creation(&at(levels, "pinned"), &[("encryption.key-id", "keyA")])).await.unwrap();
     let (storage, location) = (created.io().storage(), created.metadata_location());
     let original = storage.read(location).await.unwrap();
     let text = String::from_utf8(original.to_vec()).unwrap();
-    for forged in [text.replace("keyA", "keyB"), text.replace("encryption.key-id", "x"), format!("{text} ")] {
+    let with_blank = pins_bytes.then(|| format!("{text} "));
+    let other_keys = [text.replace("keyA", "keyB"), text.replace("encryption.key-id", "x")];
+    let other_table = text.replace("\"last-column-id\":2", "\"last-column-id\":3");
+    assert_ne!(other_table, text);
+    for forged in other_keys.into_iter().chain([other_table]).chain(with_blank) {
         storage.write(location, forged.into_bytes()).await.unwrap();
         let error = catalog.load_table(&table).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData);
@@ -213,10 +231,10 @@ async fn pins(catalog: &dyn Catalog) {
     catalog.load_table(&table).await.unwrap();
 }
 
-async fn registration(catalog: &dyn Catalog) {
-    let source = catalog.load_table(&ident(&["db", "sub", "pinned"])).await.unwrap();
+async fn registration(catalog: &dyn Catalog, levels: &[&str]) {
+    let source = catalog.load_table(&ident(&at(levels, "pinned"))).await.unwrap();
     let location = source.metadata_location();
-    let (good, bad) = (ident(&["db", "sub", "good"]), ident(&["db", "sub", "bad"]));
+    let (good, bad) = (ident(&at(levels, "good")), ident(&at(levels, "bad")));
     for (result, kind) in [
         (catalog.register_table(&bad, location, Some("keyB")).await, ErrorKind::InvalidInput),
         (catalog.register_table(&bad, location, None).await, ErrorKind::InvalidInput),
@@ -233,10 +251,10 @@ async fn registration(catalog: &dyn Catalog) {
     catalog.drop_table(&good, false).await.unwrap();
 }
 
-async fn purge(catalog: &dyn Catalog) {
-    let table = ident(&["db", "sub", "purged"]);
+async fn purge(catalog: &dyn Catalog, levels: &[&str]) {
+    let table = ident(&at(levels, "purged"));
     let created =
-        catalog.create_table(creation(&["db", "sub", "purged"], &[("encryption.key-id", "keyA")])).await.unwrap();
+        catalog.create_table(creation(&at(levels, "purged"), &[("encryption.key-id", "keyA")])).await.unwrap();
     let (storage, location) = (created.io().storage(), created.metadata().location());
     // Nothing of the table's metadata leads to the first, and the second is not the table's to delete.
     let (foreign, outside) = (format!("{location}/other"), format!("{location}-2/data.parquet"));
@@ -330,13 +348,13 @@ fn data_file(file_path: &str, key_metadata: EncodedKeyMetadata) -> DataFile {
     }
 }
 
-async fn concurrent_commits(catalog: &dyn Catalog) {
+async fn concurrent_commits(catalog: &dyn Catalog, levels: &[&str]) {
     const TASKS: i64 = 24;
-    let table = ident(&["db", "sub", "contended"]);
+    let table = ident(&at(levels, "contended"));
     let retries =
         [("commit.retry.num-retries", "1000"), ("commit.retry.min-wait-ms", "1"), ("commit.retry.max-wait-ms", "20")];
     let properties: Vec<_> = [("encryption.key-id", "keyA")].into_iter().chain(retries).collect();
-    catalog.create_table(creation(&["db", "sub", "contended"], &properties)).await.unwrap();
+    catalog.create_table(creation(&at(levels, "contended"), &properties)).await.unwrap();
     let actions: Vec<_> = (1..=TASKS).map(AddSnapshot).collect();
     let commits = actions.iter().map(|action| commit(catalog, &table, action));
     for result in future::join_all(commits).await {

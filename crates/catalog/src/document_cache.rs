@@ -1,9 +1,11 @@
 //! Metadata that was read or written a moment ago.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lakelock_iceberg::metadata::TableDocument;
+use crate::Result;
+use crate::loaded::Loaded;
+use crate::pointers::MetadataHash;
 
 const MAX_ENTRIES: usize = 64;
 const MAX_BYTES: usize = 64 << 20;
@@ -14,41 +16,30 @@ const MAX_BYTES: usize = 64 << 20;
 /// It saves a commit from parsing what the one before it wrote.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentCache {
-    entries: Mutex<VecDeque<Entry>>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    location: String,
-    sha256: String,
-    length: usize,
-    document: Arc<TableDocument>,
+    entries: Mutex<VecDeque<Loaded>>,
 }
 
 impl DocumentCache {
-    pub(crate) fn get(&self, location: &str, sha256: &str) -> Option<Arc<TableDocument>> {
-        let mut entries = self.lock();
-        let at = entries.iter().position(|e| e.location == location && e.sha256 == sha256)?;
-        let entry = entries.remove(at)?;
-        let document = entry.document.clone();
-        entries.push_back(entry);
-        Some(document)
+    /// The document at a location, if it has the hash.
+    pub(crate) fn get(&self, location: &str, hash: &MetadataHash) -> Result<Option<Loaded>> {
+        let known = self.lock().iter().find(|e| e.location == location).cloned();
+        let Some(known) = known else { return Ok(None) };
+        if !known.has_hash(hash)? {
+            return Ok(None);
+        }
+        // It was of use: keep it longer than others.
+        self.insert(&known);
+        Ok(Some(known))
     }
 
-    pub(crate) fn insert(&self, location: &str, sha256: &str, document: &Arc<TableDocument>) {
-        let length = document.json_length();
-        if length > MAX_BYTES {
+    pub(crate) fn insert(&self, loaded: &Loaded) {
+        if length(loaded) > MAX_BYTES {
             return;
         }
         let mut entries = self.lock();
-        entries.retain(|e| e.location != location);
-        entries.push_back(Entry {
-            location: location.to_owned(),
-            sha256: sha256.to_owned(),
-            length,
-            document: document.clone(),
-        });
-        while entries.len() > MAX_ENTRIES || entries.iter().map(|e| e.length).sum::<usize>() > MAX_BYTES {
+        entries.retain(|e| e.location != loaded.location);
+        entries.push_back(loaded.clone());
+        while entries.len() > MAX_ENTRIES || entries.iter().map(length).sum::<usize>() > MAX_BYTES {
             entries.pop_front();
         }
     }
@@ -58,7 +49,11 @@ impl DocumentCache {
         self.lock().retain(|e| e.location != location);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Loaded>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn length(loaded: &Loaded) -> usize {
+    loaded.document.json_length()
 }

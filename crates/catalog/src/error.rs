@@ -16,7 +16,7 @@ pub enum ErrorKind {
     AlreadyExists,
     /// Another writer was first, or is writing: reload the table and try again.
     Conflict,
-    /// The catalog's database failed: see the source.
+    /// The catalog's database or metastore failed: see the source.
     Database,
     /// A key could not be wrapped, unwrapped or found: check the KMS and the table's key id.
     Encryption,

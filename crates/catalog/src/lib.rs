@@ -5,6 +5,7 @@
 //! | open a catalog from its properties | [`catalog_from_properties`] |
 //! | list, make, load and drop tables and namespaces | [`Catalog`] |
 //! | change a table, with retries | [`commit`] |
+//! | a catalog in a Hive metastore, shared with Spark, Flink and Trino | [`HiveCatalog`] |
 //! | a catalog in an SQLite file, shared with Java and `PyIceberg` | [`SqlCatalog`] |
 //! | a catalog that lives as long as the process | [`MemoryCatalog`] |
 //!
@@ -24,8 +25,12 @@
 //! - A table that something else put in, without a pin, is pinned as it is at its first load, with a warning if it has a
 //!   key id. To pin a key id that is known to be right instead, give it to [`Catalog::register_table`].
 //!
-//! Who may know what: `pointers` and its implementations know locations and pins but no metadata; `tables` knows
-//! metadata but no database.
+//! A Hive metastore keeps the pins that Java keeps there, as parameters of each table, and the hash is of the text that Java
+//! prints for the metadata. There is no first load: what the metastore has is the pin, and a table without a key id in it
+//! is not encrypted, whatever its metadata says.
+//!
+//! Who may know what: `pointers` and its implementations know locations and pins but no metadata, unless they show it to
+//! others; `tables` knows metadata but no database.
 
 mod catalog;
 mod commit;
@@ -34,6 +39,8 @@ mod config;
 mod conformance;
 mod document_cache;
 mod error;
+mod hive;
+mod loaded;
 mod memory;
 mod names;
 mod operations;
@@ -46,5 +53,6 @@ pub use catalog::{Catalog, TableCreation};
 pub use commit::commit;
 pub use config::{catalog_from_properties, catalog_from_properties_with_registry};
 pub use error::{Error, ErrorKind, Result};
+pub use hive::HiveCatalog;
 pub use memory::MemoryCatalog;
 pub use sql::SqlCatalog;

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
 use lakelock_kms::KmsRegistry;
 
-use crate::pointers::{Pin, Pointer, PointerStore, Swap, has_children, implies};
+use crate::loaded::Loaded;
+use crate::pointers::{Pointer, PointerStore, Swap, has_children, implies};
 use crate::tables::{HasTables, Tables, already_exists, not_found};
 use crate::{Error, ErrorKind, Result};
 
@@ -104,11 +105,15 @@ impl PointerStore for MemoryPointers {
         Ok(state.tables.keys().filter(|t| t.namespace() == namespace).map(|t| t.name().to_owned()).collect())
     }
 
+    async fn namespace_exists(&self, namespace: &NamespaceIdent) -> Result<bool> {
+        Ok(implies(&self.state().known(), namespace))
+    }
+
     async fn get(&self, table: &TableIdent) -> Result<Option<Pointer>> {
         Ok(self.state().tables.get(table).cloned())
     }
 
-    async fn insert(&self, table: &TableIdent, pointer: &Pointer) -> Result<()> {
+    async fn insert(&self, table: &TableIdent, written: &Loaded) -> Result<()> {
         let mut state = self.state();
         if state.tables.contains_key(table) {
             return Err(already_exists("table", table));
@@ -116,26 +121,26 @@ impl PointerStore for MemoryPointers {
         if !implies(&state.known(), table.namespace()) {
             return Err(not_found("namespace", table.namespace()));
         }
-        state.tables.insert(table.clone(), pointer.clone());
+        state.tables.insert(table.clone(), written.pointer());
         Ok(())
     }
 
-    async fn swap(&self, table: &TableIdent, expected: &str, pointer: &Pointer) -> Result<Swap> {
+    async fn swap(&self, table: &TableIdent, base: &Loaded, written: &Loaded) -> Result<Swap> {
         match self.state().tables.get_mut(table) {
-            Some(current) if current.metadata_location == expected => {
-                *current = pointer.clone();
+            Some(current) if current.metadata_location == base.location => {
+                *current = written.pointer();
                 Ok(Swap::Done)
             }
             _ => Ok(Swap::Lost),
         }
     }
 
-    async fn learn(&self, table: &TableIdent, pin: &Pin) -> Result<()> {
+    async fn learn(&self, table: &TableIdent, loaded: &Loaded) -> Result<()> {
         if let Some(pointer) = self.state().tables.get_mut(table)
-            && pointer.metadata_location == pin.metadata_location
-            && pointer.pin.as_ref().is_none_or(|known| known.metadata_location != pin.metadata_location)
+            && pointer.metadata_location == loaded.location
+            && pointer.pinned().is_none()
         {
-            pointer.pin = Some(pin.clone());
+            *pointer = loaded.pointer();
         }
         Ok(())
     }
@@ -180,10 +185,10 @@ mod tests {
 
     #[tokio::test]
     async fn unknown_types_are_refused_with_those_there_are() {
-        for properties in [HashMap::from([("type".to_owned(), "hive".to_owned())]), HashMap::new()] {
+        for properties in [HashMap::from([("type".to_owned(), "file".to_owned())]), HashMap::new()] {
             let error = catalog_from_properties("lake", &properties).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput);
-            assert!(error.to_string().contains("sql or memory"), "{error}");
+            assert!(error.to_string().contains("sql, hive or memory"), "{error}");
         }
     }
 }

@@ -12,7 +12,7 @@ use lakelock_iceberg::spec::{self, NamespaceIdent, TableIdent};
 
 use crate::pointers::{Swap, implies};
 use crate::tables::{Check, HasTables, already_exists, conflict, describe, not_found, off_async_threads};
-use crate::{Catalog, Error, ErrorKind, Result, TableCreation, names, purge, tables};
+use crate::{Catalog, Error, ErrorKind, Result, TableCreation, names, purge};
 
 const FORMAT_VERSION: &str = "format-version";
 
@@ -52,7 +52,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
     }
 
     async fn namespace_exists(&self, namespace: &NamespaceIdent) -> Result<bool> {
-        Ok(implies(&self.tables().pointers.namespaces().await?, namespace))
+        self.tables().pointers.namespace_exists(namespace).await
     }
 
     async fn namespace_properties(&self, namespace: &NamespaceIdent) -> Result<HashMap<String, String>> {
@@ -72,7 +72,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
         if self.table_exists(&table).await? {
             return Err(already_exists("table", &table));
         }
-        let location = tables.location_of(&table, creation.location.take().as_deref())?;
+        let location = tables.location_of(&table, creation.location.take().as_deref()).await?;
         let document = TableDocument::create(into_spec(creation, location)?)?;
         let written = tables.write(document, None).await?;
         // Whatever can fail for the table itself must do so before it is there.
@@ -83,7 +83,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
                 return Err(error);
             }
         };
-        if let Err(error) = tables.pointers.insert(&table, &written.pointer()).await {
+        if let Err(error) = tables.pointers.insert(&table, &written).await {
             tables.outcome(&table, &written, error).await?;
         }
         Ok(created)
@@ -95,22 +95,25 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
         if !self.namespace_exists(table.namespace()).await? {
             return Err(not_found("namespace", table.namespace()));
         }
+        if self.table_exists(table).await? {
+            return Err(already_exists("table", table));
+        }
         let invalid = |message: String| Error::new(ErrorKind::InvalidInput, message);
         let file = tables.read_file(metadata_location).await;
         let file = file.map_err(|e| invalid(format!("table {table} cannot be registered")).with_source(e))?;
         let loaded = tables.parse(file).await?;
-        let found = tables::key_id(loaded.document.metadata());
+        let found = loaded.key_id();
         if found != key_id {
             let (found, expected) = (describe(found), describe(key_id));
             return Err(invalid(format!("{metadata_location} has {found}, and {expected} was expected")));
         }
         let registered = tables.table(table, &loaded)?;
-        tables.pointers.insert(table, &loaded.pointer()).await?;
+        tables.pointers.insert(table, &loaded).await?;
         Ok(registered)
     }
 
     async fn load_table(&self, table: &TableIdent) -> Result<Table> {
-        let (_, loaded) = self.tables().load(table, Check::File).await?;
+        let loaded = self.tables().load(table, Check::File).await?;
         self.tables().table(table, &loaded)
     }
 
@@ -122,14 +125,14 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
             }
             return match tables.pointers.remove(table, None).await? {
                 Swap::Done => Ok(()),
-                Swap::Lost => Err(not_found("table", table)),
+                Swap::Lost | Swap::LostOrFollowed => Err(not_found("table", table)),
             };
         }
         let loaded = self.load_table(table).await?;
         let files = purge::files(&loaded).await?;
         match tables.pointers.remove(table, Some(loaded.metadata_location())).await? {
             Swap::Done => purge::delete(table, &tables.storage, files).await,
-            Swap::Lost => Err(conflict(table)),
+            Swap::Lost | Swap::LostOrFollowed => Err(conflict(table)),
         }
     }
 
@@ -149,7 +152,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
     async fn update_table(&self, commit: TableCommit) -> Result<Table> {
         let tables = self.tables();
         let table = &commit.identifier;
-        let (pointer, base) = tables.load(table, Check::Pin).await?;
+        let base = tables.load(table, Check::Pin).await?;
         for requirement in &commit.requirements {
             requirement.check(Some(base.document.metadata())).map_err(|e| conflict(table).with_source(e))?;
         }
@@ -160,7 +163,7 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
         if Arc::ptr_eq(document.metadata(), base.document.metadata()) {
             return tables.table(table, &base);
         }
-        let written = tables.write(document, Some(&pointer.metadata_location)).await?;
+        let written = tables.write(document, Some(&base.location)).await?;
         let updated = match tables.table(table, &written) {
             Ok(updated) => updated,
             Err(error) => {
@@ -168,15 +171,20 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
                 return Err(error);
             }
         };
-        match tables.pointers.swap(table, &pointer.metadata_location, &written.pointer()).await {
-            Ok(Swap::Done) => {}
-            Ok(Swap::Lost) => {
-                tables.discard(&written).await;
-                return Err(conflict(table));
+        let lost = match tables.pointers.swap(table, &base, &written).await {
+            Ok(Swap::Done) => false,
+            Ok(Swap::Lost) => true,
+            Ok(Swap::LostOrFollowed) => !tables.has_taken_place(table, &written).await?,
+            Err(error) => {
+                tables.outcome(table, &written, error).await?;
+                false
             }
-            Err(error) => tables.outcome(table, &written, error).await?,
+        };
+        if lost {
+            tables.discard(&written).await;
+            return Err(conflict(table));
         }
-        tables.documents.remove(&pointer.metadata_location);
+        tables.documents.remove(&base.location);
         Ok(updated)
     }
 }

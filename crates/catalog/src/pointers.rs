@@ -1,4 +1,6 @@
-//! What a catalog keeps of its tables: a pointer to the metadata and a pin. It knows nothing of what is in a metadata file.
+//! What a catalog keeps of its tables: a pointer to the metadata and a pin.
+//!
+//! An implementation reads no metadata; one that shows some of it to others takes it from the [`Loaded`] that it is given.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -7,6 +9,7 @@ use async_trait::async_trait;
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
 
 use crate::Result;
+use crate::loaded::Loaded;
 
 /// A table as the catalog keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +36,19 @@ pub(crate) struct Pin {
     pub(crate) data_key_length: Option<String>,
     /// The file that the hash is of. Another than the pointer's means that something else moved that.
     pub(crate) metadata_location: String,
+    /// What the metadata hashes to.
+    pub(crate) hash: MetadataHash,
+}
+
+/// A hash of metadata, by what it is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MetadataHash {
     /// SHA-256 of the file's bytes, in lower-case hex.
-    pub(crate) metadata_sha256: String,
+    File(String),
+    /// SHA-256 of the text that Java prints for the metadata.
+    Java([u8; 32]),
+    /// The catalog has none: key id and data key length are all that is pinned.
+    None,
 }
 
 /// Whether a change of a pointer took place.
@@ -44,6 +58,8 @@ pub(crate) enum Swap {
     Done,
     /// The pointer was not what it was expected to be.
     Lost,
+    /// It did not, or it did and another change followed upon it: the metadata log tells.
+    LostOrFollowed,
 }
 
 /// Keeps namespaces and pointers. Every method is one transaction.
@@ -64,18 +80,21 @@ pub(crate) trait PointerStore: Debug + Send + Sync {
     /// The names of the tables directly in a namespace.
     async fn tables(&self, namespace: &NamespaceIdent) -> Result<Vec<String>>;
 
+    /// Whether there is such a namespace, be it implied.
+    async fn namespace_exists(&self, namespace: &NamespaceIdent) -> Result<bool>;
+
     async fn get(&self, table: &TableIdent) -> Result<Option<Pointer>>;
 
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), or [`NotFound`](crate::ErrorKind::NotFound) for the
-    /// namespace. The pointer has a pin.
-    async fn insert(&self, table: &TableIdent, pointer: &Pointer) -> Result<()>;
+    /// namespace. What is written is pinned.
+    async fn insert(&self, table: &TableIdent, written: &Loaded) -> Result<()>;
 
-    /// Replaces the pointer if it still is at `expected`. An error means that nothing was changed, unless it is
-    /// [`UnknownOutcome`](crate::ErrorKind::UnknownOutcome).
-    async fn swap(&self, table: &TableIdent, expected: &str, pointer: &Pointer) -> Result<Swap>;
+    /// Points to `written` if the pointer still is at `base`, and pins it. An error means that nothing was changed, unless
+    /// it is [`UnknownOutcome`](crate::ErrorKind::UnknownOutcome).
+    async fn swap(&self, table: &TableIdent, base: &Loaded, written: &Loaded) -> Result<Swap>;
 
     /// Pins what was learned at a first load, if the pointer still is there and nobody else was first.
-    async fn learn(&self, table: &TableIdent, pin: &Pin) -> Result<()>;
+    async fn learn(&self, table: &TableIdent, loaded: &Loaded) -> Result<()>;
 
     /// Removes a table, if `expected` is given only while it is there.
     async fn remove(&self, table: &TableIdent, expected: Option<&str>) -> Result<Swap>;

@@ -10,17 +10,21 @@ use lakelock_iceberg::encryption::{
     CatalogEncryption, DATA_KEY_LENGTH, EncryptingFileIO, EncryptionProperties, KEY_ID,
 };
 use lakelock_iceberg::metadata::TableDocument;
-use lakelock_iceberg::spec::{TableIdent, TableMetadata};
+use lakelock_iceberg::spec::TableIdent;
 use lakelock_kms::KmsRegistry;
 use lakelock_storage::Storage;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
 
 use crate::document_cache::DocumentCache;
-use crate::pointers::{Pin, Pointer, PointerStore};
+use crate::loaded::Loaded;
+use crate::pointers::{MetadataHash, Pin, Pointer, PointerStore};
 use crate::{Error, ErrorKind, Result, names};
 
 const METADATA_PATH: &str = "write.metadata.path";
+
+/// The namespace property that says where its tables go.
+const LOCATION: &str = "location";
 
 /// How often a load follows a pointer that moves under it.
 const LOAD_ATTEMPTS: usize = 5;
@@ -55,13 +59,6 @@ pub(crate) enum Check {
     Pin,
 }
 
-/// A document with where it is and what it hashes to.
-pub(crate) struct Loaded {
-    pub(crate) document: Arc<TableDocument>,
-    pub(crate) location: String,
-    sha256: String,
-}
-
 /// A metadata file as it is stored.
 pub(crate) struct MetadataFile {
     bytes: Bytes,
@@ -88,8 +85,8 @@ impl Tables {
         })
     }
 
-    /// The current pointer of a table and its document, which is what the pin says.
-    pub(crate) async fn load(&self, table: &TableIdent, check: Check) -> Result<(Pointer, Loaded)> {
+    /// The current document of a table, which is what the pin says.
+    pub(crate) async fn load(&self, table: &TableIdent, check: Check) -> Result<Loaded> {
         for _ in 0..LOAD_ATTEMPTS {
             let pointer = self.pointer(table).await?.ok_or_else(|| not_found("table", table))?;
             let loaded = match self.read(table, &pointer, check).await {
@@ -99,18 +96,18 @@ impl Tables {
                 Err(e) => return Err(e),
             };
             match &pointer.pin {
-                Some(_) if pointer.pinned().is_some() => return Ok((pointer, loaded)),
+                Some(_) if pointer.pinned().is_some() => return Ok(loaded),
                 Some(pin) => {
                     check_encryption(table, pin, &loaded)?;
                     debug!(%table, location = loaded.location, "metadata was moved by another catalog client: pinning it");
                 }
-                None if key_id(loaded.document.metadata()).is_some() => {
+                None if loaded.key_id().is_some() => {
                     warn!(%table, location = loaded.location, "a table without a pin: its key id is believed and pinned");
                 }
                 None => debug!(%table, location = loaded.location, "a table without a pin: pinning it"),
             }
             // The next round reads what is pinned now: ours, or that of whoever was faster.
-            self.pointers.learn(table, &loaded.pin()).await?;
+            self.pointers.learn(table, &loaded).await?;
         }
         Err(Error::new(ErrorKind::Conflict, format!("table {table} was changed each time it was loaded")))
     }
@@ -127,25 +124,35 @@ impl Tables {
         Ok(self.pointers.get(table).await?.is_some_and(|now| now.metadata_location != pointer.metadata_location))
     }
 
-    /// The document that a pointer points to. A file that is not the pinned one is not even unpacked.
+    /// The document that a pointer points to, which is what a pin of it says. If the file's bytes are pinned, and are not
+    /// those, it is not even unpacked.
     async fn read(&self, table: &TableIdent, pointer: &Pointer, check: Check) -> Result<Loaded> {
         let location = &pointer.metadata_location;
         let pinned = pointer.pinned();
         if let (Check::Pin, Some(pin)) = (check, pinned)
-            && let Some(document) = self.documents.get(location, &pin.metadata_sha256)
+            && let Some(loaded) = self.documents.get(location, &pin.hash)?
         {
-            return Ok(Loaded { document, location: location.clone(), sha256: pin.metadata_sha256.clone() });
+            check_encryption(table, pin, &loaded)?;
+            return Ok(loaded);
         }
         let file = self.read_file(location).await.map_err(|e| {
             Error::new(e.kind(), format!("the metadata of table {table} cannot be read")).with_source(e)
         })?;
-        if pinned.is_some_and(|pin| pin.metadata_sha256 != file.sha256) {
-            let message = format!(
-                "{location} of table {table} was changed outside the catalog: its SHA-256 is not the pinned one"
-            );
-            return Err(Error::new(ErrorKind::InvalidData, message));
+        if let Some(Pin { hash: MetadataHash::File(sha256), .. }) = pinned
+            && *sha256 != file.sha256
+        {
+            return Err(changed_outside(table, location));
         }
-        self.parse(file).await
+        let loaded = self.parse(file).await?;
+        if let Some(pin) = pinned {
+            check_encryption(table, pin, &loaded)?;
+            let (hash, document) = (pin.hash.clone(), loaded.clone());
+            let has_hash = move || document.has_hash(&hash);
+            if !off_async_threads(loaded.document.json_length(), has_hash).await? {
+                return Err(changed_outside(table, location));
+            }
+        }
+        Ok(loaded)
     }
 
     pub(crate) async fn read_file(&self, location: &str) -> Result<MetadataFile> {
@@ -158,8 +165,9 @@ impl Tables {
     /// Parses a document, unless that was done a moment ago.
     pub(crate) async fn parse(&self, file: MetadataFile) -> Result<Loaded> {
         let MetadataFile { bytes, location, sha256 } = file;
-        if let Some(document) = self.documents.get(&location, &sha256) {
-            return Ok(Loaded { document, location, sha256 });
+        let hash = MetadataHash::File(sha256.clone());
+        if let Some(loaded) = self.documents.get(&location, &hash)? {
+            return Ok(loaded);
         }
         let length = bytes.len();
         let parse = {
@@ -167,8 +175,9 @@ impl Tables {
             move || Ok(TableDocument::read(&bytes, &location)?)
         };
         let document = Arc::new(off_async_threads(length, parse).await?);
-        self.documents.insert(&location, &sha256, &document);
-        Ok(Loaded { document, location, sha256 })
+        let loaded = Loaded::new(document, location, sha256);
+        self.documents.insert(&loaded);
+        Ok(loaded)
     }
 
     pub(crate) fn table(&self, table: &TableIdent, loaded: &Loaded) -> Result<Table> {
@@ -179,10 +188,14 @@ impl Tables {
         Ok(Table::new(table.clone(), loaded.document.clone(), loaded.location.clone(), io))
     }
 
-    /// The folder of a new table.
-    pub(crate) fn location_of(&self, table: &TableIdent, wanted: Option<&str>) -> Result<String> {
+    /// The folder of a new table: below that of its namespace, if there is one.
+    pub(crate) async fn location_of(&self, table: &TableIdent, wanted: Option<&str>) -> Result<String> {
         if let Some(location) = wanted {
             return names::warehouse(location);
+        }
+        let namespace = self.pointers.namespace_properties(table.namespace()).await?;
+        if let Some(location) = namespace.get(LOCATION) {
+            return Ok(format!("{}/{}", names::warehouse(location)?, table.name()));
         }
         let warehouse = self.warehouse.as_deref().ok_or_else(|| {
             let message =
@@ -211,8 +224,8 @@ impl Tables {
         };
         let (bytes, sha256) = off_async_threads(document.json_length(), encode).await?;
         self.storage.write_new(&location, bytes).await?;
-        let loaded = Loaded { document, location, sha256 };
-        self.documents.insert(&loaded.location, &loaded.sha256, &loaded.document);
+        let loaded = Loaded::new(document, location, sha256);
+        self.documents.insert(&loaded);
         Ok(loaded)
     }
 
@@ -230,27 +243,28 @@ impl Tables {
             self.discard(written).await;
             return Err(error);
         }
-        match self.pointers.get(table).await {
-            Ok(Some(pointer)) if pointer.metadata_location == written.location => Ok(()),
-            // It may have taken place and have been followed by another commit: the files stay.
-            _ => Err(error),
+        match self.has_taken_place(table, written).await {
+            Ok(true) => Ok(()),
+            // It may still take place: the files stay.
+            Ok(false) | Err(_) => Err(error),
         }
     }
-}
 
-impl Loaded {
-    pub(crate) fn pointer(&self) -> Pointer {
-        Pointer { metadata_location: self.location.clone(), pin: Some(self.pin()) }
-    }
-
-    fn pin(&self) -> Pin {
-        let metadata = self.document.metadata();
-        Pin {
-            key_id: key_id(metadata).map(str::to_owned),
-            data_key_length: metadata.properties().get(DATA_KEY_LENGTH).cloned(),
-            metadata_location: self.location.clone(),
-            metadata_sha256: self.sha256.clone(),
-        }
+    /// Whether a table has come to be at what was written, be it that another commit has followed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownOutcome`] when that cannot be found out.
+    pub(crate) async fn has_taken_place(&self, table: &TableIdent, written: &Loaded) -> Result<bool> {
+        let current = match self.load(table, Check::Pin).await {
+            Ok(current) => current,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => {
+                let message = format!("it cannot be found out whether the change of table {table} took place");
+                return Err(Error::new(ErrorKind::UnknownOutcome, message).with_source(error));
+            }
+        };
+        let log = current.document.metadata().metadata_log();
+        Ok(current.location == written.location || log.iter().any(|e| e.metadata_file == written.location))
     }
 }
 
@@ -267,7 +281,6 @@ impl fmt::Debug for Tables {
 
 /// Metadata that somebody else wrote must keep the table's key id and key length.
 fn check_encryption(table: &TableIdent, pin: &Pin, loaded: &Loaded) -> Result<()> {
-    let found = loaded.pin();
     let changed = |what: &str, found: String, pinned: String| {
         let location = &loaded.location;
         let message = format!(
@@ -275,23 +288,26 @@ fn check_encryption(table: &TableIdent, pin: &Pin, loaded: &Loaded) -> Result<()
         );
         Err(Error::new(ErrorKind::InvalidData, message))
     };
-    if found.key_id != pin.key_id {
-        return changed(KEY_ID, describe(found.key_id.as_deref()), describe(pin.key_id.as_deref()));
+    let (found, pinned) = (loaded.key_id(), pin.key_id.as_deref());
+    if found != pinned {
+        return changed(KEY_ID, describe(found), describe(pinned));
     }
-    if found.data_key_length != pin.data_key_length {
+    let (found, pinned) = (loaded.data_key_length(), pin.data_key_length.as_deref());
+    if found != pinned {
         let describe = |length: Option<&str>| format!("{DATA_KEY_LENGTH} {}", length.unwrap_or("unset"));
-        let (found, pinned) = (describe(found.data_key_length.as_deref()), describe(pin.data_key_length.as_deref()));
-        return changed(DATA_KEY_LENGTH, found, pinned);
+        return changed(DATA_KEY_LENGTH, describe(found), describe(pinned));
     }
     Ok(())
 }
 
-pub(crate) fn describe(key_id: Option<&str>) -> String {
-    key_id.map_or_else(|| "no key id".to_owned(), |key_id| format!("key id {key_id}"))
+fn changed_outside(table: &TableIdent, location: &str) -> Error {
+    let message =
+        format!("{location} of table {table} was changed outside the catalog: its SHA-256 is not the pinned one");
+    Error::new(ErrorKind::InvalidData, message)
 }
 
-pub(crate) fn key_id(metadata: &TableMetadata) -> Option<&str> {
-    metadata.properties().get(KEY_ID).map(String::as_str)
+pub(crate) fn describe(key_id: Option<&str>) -> String {
+    key_id.map_or_else(|| "no key id".to_owned(), |key_id| format!("key id {key_id}"))
 }
 
 fn sha256(bytes: &[u8]) -> String {

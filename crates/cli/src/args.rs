@@ -43,7 +43,8 @@ Configuration is a file lakelock.toml: that of --config, else $LAKELOCK_CONFIG,
 in the current folder, in ~/.config/lakelock/. It has a table of Iceberg catalog
 properties for each catalog:
   [catalog.main]
-  type = \"sql\"                       # or \"memory\"
+  type = \"sql\"                       # or \"memory\", or \"hive\" with
+                                     # uri = \"thrift://HOST:9083\"
   uri = \"sqlite:catalog.db\"          # paths start at the file's folder
   warehouse = \"warehouse\"
   encryption.kms-impl = \"local\"

@@ -1,5 +1,6 @@
-//! For tests: the Java judge as a process, and rows in the form that it prints them in.
+//! For tests: the Java judge, a Hive metastore and Spark as processes, and rows in the form that the judge prints them in.
 #![expect(clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+pub mod hive;
 pub mod judge;
 pub mod rows;

@@ -13,7 +13,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoo
 use sqlx::{Sqlite, Transaction, query, query_as, query_scalar};
 
 use super::schema;
-use crate::pointers::{Pin, Pointer, PointerStore, Swap, has_children, implies};
+use crate::loaded::Loaded;
+use crate::pointers::{MetadataHash, Pin, Pointer, PointerStore, Swap, has_children, implies};
 use crate::tables::{already_exists, not_found};
 use crate::{Error, ErrorKind, Result};
 
@@ -82,7 +83,7 @@ impl SqlPointers {
             .collect())
     }
 
-    async fn write_pin(&self, connection: &mut SqliteConnection, table: &TableIdent, pin: &Pin) -> Result<()> {
+    async fn write_pin(&self, connection: &mut SqliteConnection, table: &TableIdent, loaded: &Loaded) -> Result<()> {
         query(
             "INSERT OR REPLACE INTO lakelock_pins (catalog_name, table_namespace, table_name, key_id, data_key_length,
                 metadata_location, metadata_sha256) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -90,10 +91,10 @@ impl SqlPointers {
         .bind(&self.catalog)
         .bind(namespace_text(table.namespace()))
         .bind(table.name())
-        .bind(&pin.key_id)
-        .bind(&pin.data_key_length)
-        .bind(&pin.metadata_location)
-        .bind(&pin.metadata_sha256)
+        .bind(loaded.key_id())
+        .bind(loaded.data_key_length())
+        .bind(&loaded.location)
+        .bind(&loaded.sha256)
         .execute(connection)
         .await
         .map_err(|e| self.error(e))?;
@@ -120,11 +121,11 @@ impl SqlPointers {
             let message = format!("catalog database {} has no metadata location for table {table}", self.file);
             Error::new(ErrorKind::InvalidData, message)
         })?;
-        let pin = pinned_location.zip(sha256).map(|(metadata_location, metadata_sha256)| Pin {
+        let pin = pinned_location.zip(sha256).map(|(metadata_location, sha256)| Pin {
             key_id,
             data_key_length,
             metadata_location,
-            metadata_sha256,
+            hash: MetadataHash::File(sha256),
         });
         Ok(Some(Pointer { metadata_location, pin }))
     }
@@ -211,12 +212,16 @@ impl PointerStore for SqlPointers {
         .map_err(|e| self.error(e))
     }
 
+    async fn namespace_exists(&self, namespace: &NamespaceIdent) -> Result<bool> {
+        Ok(implies(&self.namespaces().await?, namespace))
+    }
+
     async fn get(&self, table: &TableIdent) -> Result<Option<Pointer>> {
         let mut connection = self.pool.acquire().await.map_err(|e| self.error(e))?;
         self.fetch(&mut connection, table).await
     }
 
-    async fn insert(&self, table: &TableIdent, pointer: &Pointer) -> Result<()> {
+    async fn insert(&self, table: &TableIdent, written: &Loaded) -> Result<()> {
         let mut transaction = self.begin().await?;
         if !implies(&self.known(&mut transaction).await?, table.namespace()) {
             return Err(not_found("namespace", table.namespace()));
@@ -229,52 +234,48 @@ impl PointerStore for SqlPointers {
             .bind(&self.catalog)
             .bind(namespace_text(table.namespace()))
             .bind(table.name())
-            .bind(&pointer.metadata_location)
+            .bind(&written.location)
             .execute(&mut *transaction)
             .await
             .map_err(|e| self.error(e))?;
         if inserted.rows_affected() == 0 {
             return Err(already_exists("table or view", table));
         }
-        if let Some(pin) = &pointer.pin {
-            self.write_pin(&mut transaction, table, pin).await?;
-        }
+        self.write_pin(&mut transaction, table, written).await?;
         self.commit(transaction).await
     }
 
-    async fn swap(&self, table: &TableIdent, expected: &str, pointer: &Pointer) -> Result<Swap> {
+    async fn swap(&self, table: &TableIdent, base: &Loaded, written: &Loaded) -> Result<Swap> {
         let mut transaction = self.begin().await?;
         let swapped = query(
             "UPDATE iceberg_tables SET metadata_location = ?, previous_metadata_location = ?
                 WHERE catalog_name = ? AND table_namespace = ? AND table_name = ? AND metadata_location = ?
                     AND (iceberg_type = 'TABLE' OR iceberg_type IS NULL)",
         )
-        .bind(&pointer.metadata_location)
-        .bind(expected)
+        .bind(&written.location)
+        .bind(&base.location)
         .bind(&self.catalog)
         .bind(namespace_text(table.namespace()))
         .bind(table.name())
-        .bind(expected)
+        .bind(&base.location)
         .execute(&mut *transaction)
         .await
         .map_err(|e| self.error(e))?;
         if swapped.rows_affected() == 0 {
             return Ok(Swap::Lost);
         }
-        if let Some(pin) = &pointer.pin {
-            self.write_pin(&mut transaction, table, pin).await?;
-        }
+        self.write_pin(&mut transaction, table, written).await?;
         self.commit(transaction).await?;
         Ok(Swap::Done)
     }
 
-    async fn learn(&self, table: &TableIdent, pin: &Pin) -> Result<()> {
+    async fn learn(&self, table: &TableIdent, loaded: &Loaded) -> Result<()> {
         let mut transaction = self.begin().await?;
         if let Some(current) = self.fetch(&mut transaction, table).await?
-            && current.metadata_location == pin.metadata_location
-            && current.pin.is_none_or(|known| known.metadata_location != pin.metadata_location)
+            && current.metadata_location == loaded.location
+            && current.pinned().is_none()
         {
-            self.write_pin(&mut transaction, table, pin).await?;
+            self.write_pin(&mut transaction, table, loaded).await?;
             self.commit(transaction).await?;
         }
         Ok(())

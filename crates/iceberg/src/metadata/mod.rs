@@ -7,6 +7,7 @@
 mod check;
 mod compression;
 mod item;
+mod java;
 mod numbers;
 mod raw;
 mod refs;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Deserializer;
+use sha2::{Digest, Sha256};
 
 pub use compression::MetadataCompression;
 
@@ -133,6 +135,51 @@ impl TableDocument {
         self.raw.to_json()
     }
 
+    /// The SHA-256 of the text that Java prints for this metadata, as a Hive metastore keeps it for encrypted tables: it is
+    /// the same for every file that Java's parser takes for the same metadata.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for metadata that Java would not print.
+    pub fn java_sha256(&self) -> Result<[u8; 32]> {
+        let mut hasher = Sha256::new();
+        java::print(&self.to_json(), &mut hasher).map_err(|e| self.not_for_java(e))?;
+        Ok(hasher.finalize().into())
+    }
+
+    /// The current schema as Java prints it.
+    ///
+    /// # Errors
+    /// As [`java_sha256`](Self::java_sha256).
+    pub fn java_schema(&self) -> Result<String> {
+        java::schema(self.metadata.current_schema()).map_err(|e| self.not_for_java(e))
+    }
+
+    /// The default partition spec as Java prints it.
+    ///
+    /// # Errors
+    /// As [`java_sha256`](Self::java_sha256).
+    pub fn java_partition_spec(&self) -> Result<String> {
+        java::partition_spec(self.metadata.default_partition_spec()).map_err(|e| self.not_for_java(e))
+    }
+
+    /// The default sort order as Java prints it.
+    ///
+    /// # Errors
+    /// As [`java_sha256`](Self::java_sha256).
+    pub fn java_sort_order(&self) -> Result<String> {
+        java::sort_order(self.metadata.default_sort_order()).map_err(|e| self.not_for_java(e))
+    }
+
+    /// The summary of the current snapshot as Java prints it, without the operation.
+    ///
+    /// # Errors
+    /// As [`java_sha256`](Self::java_sha256).
+    pub fn java_summary(&self) -> Result<Option<String>> {
+        let Some(snapshot) = self.metadata.current_snapshot() else { return Ok(None) };
+        let sorted: BTreeMap<_, _> = snapshot.summary().additional_properties.clone().into_iter().collect();
+        java::object(sorted).map(Some).map_err(|e| self.not_for_java(e))
+    }
+
     /// The length of [`to_json`](Self::to_json), or nearly so, without making it.
     #[must_use]
     pub fn json_length(&self) -> usize {
@@ -153,6 +200,12 @@ impl TableDocument {
     /// As [`compression`](Self::compression).
     pub fn to_file(&self) -> Result<Vec<u8>> {
         self.compression()?.compress(self.to_json())
+    }
+
+    fn not_for_java(&self, error: serde_json::Error) -> Error {
+        let message =
+            format!("the metadata of the table at {} cannot be written as Java writes it", self.metadata.location());
+        Error::new(ErrorKind::Unsupported, message).with_source(error)
     }
 
     fn parse(json: &[u8], location: &str) -> Result<Self> {

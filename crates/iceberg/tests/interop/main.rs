@@ -4,6 +4,7 @@
 
 mod data_files;
 mod manifests;
+mod metadata_hash;
 mod values;
 
 use lakelock_interop::{judge, rows};
