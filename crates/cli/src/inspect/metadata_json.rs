@@ -41,8 +41,11 @@ pub(super) async fn document(subject: &Subject<'_>, report: &mut Report) -> Resu
 fn set_table(report: &mut Report, json: &Value) {
     let count = |key: &str| json.get(key).and_then(Value::as_array).map_or(0, Vec::len);
     for key in ["location", "last-sequence-number", "current-snapshot-id", "next-row-id"] {
-        if let Some(value) = json.get(key).filter(|value| !value.is_null()) {
-            report.set(&key.replace('-', "_"), value.clone());
+        // Some writers have -1 for no snapshot.
+        if let Some(value) = json.get(key).filter(|value| !value.is_null() && **value != -1) {
+            // Ids of snapshots are beyond what many readers keep of a number.
+            let id = value.as_i64().filter(|_| key == "current-snapshot-id");
+            report.set(&key.replace('-', "_"), id.map_or_else(|| value.clone(), |id| id.to_string().into()));
         }
     }
     report.set("snapshots", count("snapshots"));

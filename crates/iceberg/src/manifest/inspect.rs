@@ -11,7 +11,8 @@ use crate::encryption::EncodedKeyMetadata;
 use crate::spec::{Datum, Literal, PartitionSpec, PrimitiveLiteral, PrimitiveType, Schema, StructType, Type};
 
 impl Manifest {
-    /// The manifest as JSON. Columns and partition fields go by their names in the manifest's own schema.
+    /// The manifest as JSON. Columns and partition fields go by their names in the manifest's own schema. Snapshot ids
+    /// are text: they are beyond what many readers keep of a number.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let entries = self.entries.iter().map(|entry| {
@@ -22,7 +23,7 @@ impl Manifest {
             };
             json!({
                 "status": status,
-                "snapshot_id": entry.snapshot_id,
+                "snapshot_id": entry.snapshot_id.map(|id| id.to_string()),
                 "sequence_number": entry.sequence_number,
                 "file_sequence_number": entry.file_sequence_number,
                 "data_file": data_file(&entry.data_file, &self.schema, &self.partition_type),
@@ -65,7 +66,7 @@ pub fn manifest_list_to_json(manifests: &[ManifestFile], partition_type: impl Fn
             "content": content_name(manifest.content),
             "sequence_number": manifest.sequence_number,
             "min_sequence_number": manifest.min_sequence_number,
-            "added_snapshot_id": manifest.added_snapshot_id,
+            "added_snapshot_id": manifest.added_snapshot_id.to_string(),
             "added_files_count": manifest.added_files_count,
             "existing_files_count": manifest.existing_files_count,
             "deleted_files_count": manifest.deleted_files_count,

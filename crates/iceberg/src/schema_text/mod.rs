@@ -10,11 +10,13 @@
 //! ```
 
 mod partition;
+mod print;
 mod tokens;
 
 use std::sync::Arc;
 
 pub use partition::parse_partition_spec;
+pub use print::print_type;
 use tokens::{Token, Tokens};
 
 use crate::spec::{ListType, MapType, NestedField, NestedFieldRef, PrimitiveType, Schema, StructType, Type};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::print_type;
 use super::tokens::{Token, Tokens};
 use crate::spec::{Schema, Transform, UnboundPartitionField, UnboundPartitionSpec};
 use crate::{Error, ErrorKind, Result};
@@ -45,7 +46,8 @@ fn field(tokens: &mut Tokens<'_>, schema: &Schema) -> Result<UnboundPartitionFie
     };
     let source = schema.field_by_name(&column).ok_or_else(|| tokens.error(&format!("there is no column {column}")))?;
     if transform.result_type(&source.field_type).is_err() || !source.field_type.is_primitive() {
-        let message = format!("{transform} does not go with column {column} of type {}", source.field_type);
+        let found = print_type(&source.field_type);
+        let message = format!("{transform} does not go with column {column} of type {found}");
         return Err(tokens.error(&message));
     }
     let name = if tokens.take_word("as") { tokens.name("a name")? } else { default_name(&column, transform) };

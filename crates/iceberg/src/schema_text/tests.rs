@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::spec::Transform;
 
@@ -86,7 +88,7 @@ fn what_is_wrong_with_a_partition_spec_is_said() {
         ("nope", "there is no column nope"),
         ("sort(id)", "there is no transform sort"),
         ("hour(day)", "hour does not go with column day of type date"),
-        ("s", "does not go with column s"),
+        ("s", "does not go with column s of type struct<a: int>"),
         ("bucket(0, id)", "expected a number of buckets"),
         ("id id", "expected a comma or the end"),
         ("year(day), month(day)", "invalid partition spec"),
@@ -96,5 +98,82 @@ fn what_is_wrong_with_a_partition_spec_is_said() {
         let error = parse_partition_spec(text, &schema).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}");
         assert!(error.to_string().contains(message), "{text}: {error}");
+    }
+}
+
+/// Types as the parser makes them: with no ids yet.
+fn types() -> impl Strategy<Value = Type> {
+    let plain = prop::sample::select(vec![
+        PrimitiveType::Boolean,
+        PrimitiveType::Int,
+        PrimitiveType::Long,
+        PrimitiveType::Float,
+        PrimitiveType::Double,
+        PrimitiveType::Date,
+        PrimitiveType::Time,
+        PrimitiveType::Timestamp,
+        PrimitiveType::Timestamptz,
+        PrimitiveType::TimestampNs,
+        PrimitiveType::TimestamptzNs,
+        PrimitiveType::String,
+        PrimitiveType::Uuid,
+        PrimitiveType::Binary,
+    ]);
+    let decimal = (1..=38_u32)
+        .prop_flat_map(|precision| (Just(precision), 0..=precision))
+        .prop_map(|(precision, scale)| PrimitiveType::Decimal { precision, scale });
+    let fixed = (1..=2_147_483_647_u64).prop_map(PrimitiveType::Fixed);
+    let name = prop_oneof![
+        "[a-z_.][a-zA-Z0-9_.]{0,4}",
+        prop::sample::select(vec!["not", "null", "comment", "list", "a\"b", "é", "1"]).prop_map(str::to_owned),
+        prop::collection::vec(any::<char>(), 1..4).prop_map(String::from_iter),
+    ];
+    let leaf = prop_oneof![plain, decimal, fixed].prop_map(Type::Primitive);
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        let field = (inner.clone(), any::<bool>(), prop::option::of(".{0,4}"));
+        prop_oneof![
+            (inner.clone(), any::<bool>()).prop_map(|(element, required)| {
+                Type::List(ListType::new(NestedField::list_element(0, element, required).into()))
+            }),
+            (inner.clone(), inner, any::<bool>()).prop_map(|(key, value, required)| {
+                Type::Map(if required {
+                    MapType::required(0, key, 0, value)
+                } else {
+                    MapType::optional(0, key, 0, value)
+                })
+            }),
+            prop::collection::btree_map(name.clone(), field, 1..4).prop_map(|fields| {
+                let fields = fields.into_iter().map(|(name, (field_type, required, doc))| {
+                    let field = NestedField::new(0, name, field_type, required);
+                    Arc::new(NestedField { doc, ..field })
+                });
+                Type::Struct(StructType::new(fields.collect()))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_of_a_type_parses_as_that_type(expected in types()) {
+        let text = print_type(&expected);
+        let mut tokens = Tokens::new(&text, "type").unwrap();
+        let parsed = data_type(&mut tokens, 0).unwrap();
+        prop_assert_eq!(tokens.peek(), &Token::End, "{}", text);
+        prop_assert_eq!(parsed, expected, "{}", text);
+    }
+}
+
+#[test]
+fn types_are_printed_as_they_are_typed() {
+    for text in [
+        "decimal(9, 2)",
+        "fixed(16)",
+        "list<string not null>",
+        "map<string, long not null>",
+        "struct<a: int, \"odd name\": list<struct<b: date not null comment 'it''s'>>>",
+    ] {
+        let parsed = data_type(&mut Tokens::new(text, "type").unwrap(), 0).unwrap();
+        assert_eq!(print_type(&parsed), text);
     }
 }

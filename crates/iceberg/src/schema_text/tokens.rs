@@ -48,9 +48,8 @@ impl<'a> Tokens<'a> {
                 let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
                 let number = rest[..length].parse().map_err(|_| invalid(at, "the number is too large"))?;
                 (Token::Number(number), length)
-            } else if first.is_alphabetic() || first == '_' {
-                let word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-                let length = rest.find(|c| !word(c)).unwrap_or(rest.len());
+            } else if starts_word(first) {
+                let length = rest.find(|c| !continues_word(c)).unwrap_or(rest.len());
                 (Token::Word(rest[..length].to_owned()), length)
             } else {
                 (Token::Symbol(first), first.len_utf8())
@@ -151,6 +150,19 @@ impl<'a> Tokens<'a> {
     fn advance(&mut self) {
         self.next = (self.next + 1).min(self.all.len() - 1);
     }
+}
+
+/// Whether a name needs no quotes.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    name.starts_with(starts_word) && name.chars().all(continues_word)
+}
+
+fn starts_word(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn continues_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
 }
 
 /// The content of a quoted text, in which a doubled quote stands for one, and its length with quotes.

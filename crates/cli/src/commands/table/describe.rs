@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use lakelock_iceberg::Table;
+use lakelock_iceberg::schema_text::print_type;
 use lakelock_iceberg::spec::TableMetadata;
 use serde_json::{Map, Value, json};
 
@@ -42,7 +43,7 @@ fn describe(table: &Table, now: i64) -> Map<String, Value> {
         .iter()
         .map(|field| {
             json!({
-                "id": field.id, "name": field.name, "type": field.field_type.to_string(),
+                "id": field.id, "name": field.name, "type": print_type(&field.field_type),
                 "required": field.required, "doc": field.doc,
             })
         })
@@ -57,7 +58,7 @@ fn describe(table: &Table, now: i64) -> Map<String, Value> {
         .collect();
     let current = metadata.current_snapshot().map(|snapshot| {
         json!({
-            "id": snapshot.snapshot_id(), "committed_at": instant(snapshot.timestamp_ms()),
+            "id": snapshot.snapshot_id().to_string(), "committed_at": instant(snapshot.timestamp_ms()),
             "operation": snapshot.summary().operation.as_str(), "rows": count(snapshot, "total-records"),
             "data_files": count(snapshot, "total-data-files"), "stored_bytes": count(snapshot, "total-files-size"),
         })
@@ -115,7 +116,7 @@ pub(crate) fn columns(metadata: &TableMetadata) -> Listing {
     Listing::default()
         .numbers("id", fields.iter().map(|field| Some(i64::from(field.id))))
         .text("name", fields.iter().map(|field| Some(&field.name)))
-        .text("type", fields.iter().map(|field| Some(field.field_type.to_string())))
+        .text("type", fields.iter().map(|field| Some(print_type(&field.field_type))))
         .flags("required", fields.iter().map(|field| field.required))
         .text("doc", fields.iter().map(|field| field.doc.as_ref()))
 }
@@ -140,7 +141,8 @@ fn print_for_people(description: &Map<String, Value>, paint: Paint) -> Result<()
         let what =
             format!("{} ({} at {})", text(&current["id"]), text(&current["operation"]), text(&current["committed_at"]));
         writeln!(out, "{}", line("current snapshot", what))?;
-        let size = format!("{} in {} data files", number(&current["rows"]), number(&current["data_files"]));
+        let files = if current["data_files"] == 1 { "data file" } else { "data files" };
+        let size = format!("{} in {} {files}", number(&current["rows"]), number(&current["data_files"]));
         writeln!(out, "{}", line("rows", size))?;
     }
 
