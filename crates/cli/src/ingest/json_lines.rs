@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::ROW_LIMIT;
 use super::batches::{Row, Rows};
+use super::candidates::Candidates;
 use super::columns::with_article;
 use super::json::{self, Cell, shown};
 use super::json_value::{Malformed, Value};
@@ -118,7 +119,8 @@ enum Kind {
         exact: bool,
     },
     Double,
-    String,
+    /// Strings, which may all be dates or times.
+    String(Candidates),
     List(Box<Kind>),
     Struct(Vec<(String, Kind)>),
 }
@@ -133,7 +135,7 @@ impl Kind {
                 Ok(number) => Self::Long { exact: number.unsigned_abs() <= EXACT_AS_DOUBLE },
                 Err(_) => return Err(format!("{} is beyond a long", shown(value))),
             },
-            Value::String(_) => Self::String,
+            Value::String(text) => Self::String(Candidates::MOMENTS.fitting(text)),
             Value::Array(elements) => {
                 let mut kind = Self::Null;
                 for element in elements {
@@ -158,6 +160,7 @@ impl Kind {
             (Self::Long { .. }, Self::Double) | (Self::Double, Self::Long { .. }) => {
                 return Err("fractions, and whole numbers that a double cannot hold".to_owned());
             }
+            (Self::String(a), Self::String(b)) => Self::String(a.and(b)),
             (Self::List(a), Self::List(b)) => Self::List(Box::new(a.with(*b)?)),
             (Self::Struct(mut fields), Self::Struct(others)) => {
                 for (name, other) in others {
@@ -181,7 +184,7 @@ impl Kind {
             Self::Null => "null",
             Self::Boolean => "boolean",
             Self::Long { .. } | Self::Double => "number",
-            Self::String => "string",
+            Self::String(_) => "string",
             Self::List(_) => "array",
             Self::Struct(_) => "object",
         }
@@ -193,7 +196,8 @@ impl Kind {
             Self::Long { .. } => DataType::Int64,
             Self::Double => DataType::Float64,
             // What was null throughout may become anything; text holds it.
-            Self::Null | Self::String => DataType::Utf8,
+            Self::Null => DataType::Utf8,
+            Self::String(candidates) => candidates.data_type(),
             Self::List(element) => DataType::new_list(element.data_type(), true),
             Self::Struct(fields) => DataType::Struct(fields.iter().map(|(name, kind)| kind.field(name)).collect()),
         }
@@ -225,11 +229,14 @@ pub(super) fn infer(source: &Source) -> Result<Schema> {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::TimeUnit;
+
     use super::*;
 
     #[test]
     fn a_column_takes_the_type_that_all_values_fit() {
         let list = DataType::new_list(DataType::Int64, true);
+        let zoned = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
         let cases = [
             ("1", "null", Ok(DataType::Int64)),
             ("1", "2.5", Ok(DataType::Float64)),
@@ -240,6 +247,10 @@ mod tests {
             ("[1]", "{}", Err("an object here and an array before")),
             ("true", "\"x\"", Err("a string here and a boolean before")),
             ("null", "null", Ok(DataType::Utf8)),
+            ("null", "\"2024-02-29\"", Ok(DataType::Date32)),
+            ("\"2024-02-29\"", "\"2024-02-29T01:00:00Z\"", Ok(zoned)),
+            ("[\"2024-02-29\"]", "[\"x\"]", Ok(DataType::new_list(DataType::Utf8, true))),
+            ("\"true\"", "\"1\"", Ok(DataType::Utf8)),
         ];
         for (first, second, expected) in cases {
             let kind = |text: &str| Kind::of(&Value::parse(text).unwrap());

@@ -4,6 +4,7 @@
 //! Parquet files are converted by the table's writer. Memory is bounded by a batch, whatever the file's size.
 
 mod batches;
+mod candidates;
 mod columns;
 mod csv;
 mod csv_records;
