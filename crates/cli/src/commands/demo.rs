@@ -4,11 +4,13 @@ mod folder;
 mod tour;
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use clap::Args;
 
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Failure, Fault, Result};
+use crate::interrupt::interruption;
 
 /// A tour on real data: make an encrypted table, load it, query it, tamper with it
 #[derive(Debug, Args)]
@@ -30,7 +32,20 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let folder = context.absolute(&arguments.dir);
     super::init::check_folder(&folder)?;
     folder::prepare(&folder, &arguments.dir).await?;
-    tour::Tour::new(&context, &folder, &arguments.dir).run().await
+    let mut interruption = pin!(interruption()?);
+    let outcome = tokio::select! {
+        outcome = tour::Tour::new(&context, &folder, &arguments.dir).run() => outcome,
+        failure = &mut interruption => Err(failure),
+    };
+    // Whichever step noticed, it does not speak for the whole folder.
+    outcome.map_err(|failure| match failure.fault() {
+        Fault::Interrupt => {
+            let shown = arguments.dir.display();
+            Failure::interrupted(format!("interrupted: {shown} is left as it was then"))
+                .hint(format!("`lakelock demo {shown}` starts over in it; or delete it"))
+        }
+        _ => failure,
+    })
 }
 
 /// How this program is called from within the demo's folder.

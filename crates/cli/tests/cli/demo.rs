@@ -15,6 +15,13 @@ fn the_demo_runs_and_what_it_suggests_works() {
         assert!(run.stdout.contains(part), "{part} in\n{}", run.stdout);
     }
     assert_eq!(run.stdout.matches("\nerror: ").count(), 2, "{}", run.stdout);
+    assert!(!run.stdout.contains("\n\n\n"), "{}", run.stdout);
+    let made = |name: &str| {
+        std::fs::read_dir(folder.path("lakelock-demo"))
+            .unwrap()
+            .any(|entry| entry.unwrap().file_name().to_string_lossy().contains(name))
+    };
+    assert!(made("keystore") && !made("other"));
     let commands: Vec<&str> = suggestions.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert!(commands.len() >= 6 && commands[0].starts_with("cd "), "{commands:?}");
     for command in &commands[1..] {
@@ -32,7 +39,9 @@ fn the_demo_runs_and_what_it_suggests_works() {
         assert!(!run.stdout.is_empty(), "{script}");
     }
 
-    // Again in the same place, but not over what somebody else made.
+    // Again in the same place, be it interrupted before, but not over what somebody else made.
+    #[cfg(unix)]
+    interrupt(&folder);
     assert_eq!(folder.run(&["demo"]).code, 0);
     let config = "lakelock-demo/lakelock.toml";
     folder.write("a.csv", "id\n1\n");
@@ -41,4 +50,23 @@ fn the_demo_runs_and_what_it_suggests_works() {
     assert!(folder.fails(1, &["demo"]).contains("my.own"));
     assert_eq!(files_below(&folder.path("lakelock-demo")), before);
     assert!(folder.fails(1, &["demo", "."]).contains("not an earlier demo"));
+}
+
+/// Stops a demo while it works, which says what is left of it.
+#[cfg(unix)]
+fn interrupt(folder: &Folder) {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let program = folder.command(&["demo"]).get_program().to_owned();
+    let mut demo = Command::new(program);
+    demo.arg("demo").current_dir(folder.path(".")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut demo = demo.spawn().unwrap();
+    let mut tour = BufReader::new(demo.stdout.take().unwrap()).lines();
+    assert!(tour.any(|line| line.unwrap().starts_with("2. ")));
+    assert!(Command::new("kill").args(["-INT", &demo.id().to_string()]).status().unwrap().success());
+    let ended = demo.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{error}");
+    assert!(error.starts_with("error: interrupted: lakelock-demo is left as it was then\nhint: "), "{error}");
 }
