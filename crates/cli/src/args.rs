@@ -56,8 +56,7 @@ for lower case, `__` for `.` and `_` for `-`, so that keystore.key-file of main
 is LAKELOCK_CATALOG__MAIN__KEYSTORE__KEY_FILE. --set overrides both.
 
 Data goes to standard output, everything else to standard error.
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 an audit found something,
-130 interrupted."
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

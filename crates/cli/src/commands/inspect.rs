@@ -1,6 +1,7 @@
 //! `lakelock inspect`.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -23,14 +24,14 @@ use crate::terminal::printable;
 Knows Parquet with an encrypted or plaintext footer, AES GCM streams (AGS1),
 Avro, Puffin and table metadata. With --table, a manifest list or manifest of
 that table is decrypted and shown as JSON, keys redacted; of a data file, what
-its manifest says.
+its manifest says; its metadata needs no key.
 
 Examples:
   lakelock inspect warehouse/shop/orders/data/00000-0.parquet
-  lakelock inspect s3://lake/shop/orders/metadata/snap-1.avro --output json
+  lakelock inspect warehouse/shop/orders/metadata/snap-1.avro --output json
   lakelock inspect warehouse/shop/orders/metadata/snap-1.avro --table shop.orders")]
 pub(crate) struct Arguments {
-    /// A path, or a location like s3://...
+    /// Its path
     file: String,
     /// The table that the file belongs to, whose keys open it
     #[arg(long, value_name = "TABLE")]
@@ -40,7 +41,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let location = context.location(&arguments.file);
     let is_remote = location.contains("://") && !location.starts_with("file:");
-    if let Some(name) = &arguments.table {
+    if local_path(&location).is_some_and(Path::is_dir) {
+        return Err(Failure::new(format!("{} is a folder", arguments.file)).hint("name a file in it"));
+    }
+    // Its metadata is the same for everybody: no key is asked for.
+    if let Some(name) = &arguments.table
+        && !is_metadata(&context.catalog().await?.load_table(&names::table(name)?).await?, &location)
+    {
+        if context.format() == OutputFormat::Csv {
+            return Err(Failure::usage("what a table says of a file is shown as JSON, not as CSV")
+                .hint("leave --output out, or say `--output json`"));
+        }
         let table = context.catalog_with_keys().await?.load_table(&names::table(name)?).await?;
         return print_document(&of_table(&table, name, &location).await?);
     }
@@ -49,13 +60,10 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     let report = Subject::open(&storage, &location).await?.describe().await?;
     match context.format() {
         OutputFormat::Json => print_document(&report.into_json()),
-        OutputFormat::Csv => {
-            let lines = report.lines();
-            Listing::default()
-                .text("property", lines.iter().map(|(name, _)| Some(name)))
-                .text("value", lines.iter().map(|(_, value)| Some(value)))
-                .print(OutputFormat::Csv, context.paint())
-        }
+        OutputFormat::Csv => Listing::default()
+            .text("key", report.plain().map(|(key, _)| Some(key)))
+            .text("value", report.plain().map(|(_, value)| value))
+            .print(OutputFormat::Csv, context.paint()),
         OutputFormat::Table => {
             let lines = report.lines();
             let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
@@ -68,6 +76,12 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     }
 }
 
+/// Whether a file is the table's metadata.json, or was before.
+fn is_metadata(table: &Table, location: &str) -> bool {
+    let before = table.metadata().metadata_log().iter().map(|entry| entry.metadata_file.as_str());
+    before.chain([table.metadata_location()]).any(|file| is_same(file, location))
+}
+
 /// Finds what the table says of a file, the newest snapshot first, and shows what is in it.
 async fn of_table(table: &Table, name: &str, location: &str) -> Result<Value> {
     let metadata = table.metadata();
@@ -76,7 +90,7 @@ async fn of_table(table: &Table, name: &str, location: &str) -> Result<Value> {
     if let Some(snapshot) = snapshots.iter().find(|snapshot| is_same(snapshot.manifest_list(), location)) {
         let manifests = read_manifest_list(table.io(), metadata, snapshot).await?;
         return Ok(json!({
-            "file": location, "kind": "manifest list", "snapshot_id": snapshot.snapshot_id(),
+            "file": location, "kind": "manifest list", "snapshot_id": snapshot.snapshot_id().to_string(),
             "manifests": manifest_list_to_json(&manifests, |id| {
                 metadata.partition_spec_by_id(id)?.partition_type(metadata.current_schema()).ok()
             }),
@@ -106,13 +120,16 @@ async fn of_table(table: &Table, name: &str, location: &str) -> Result<Value> {
 
 /// Whether two locations are the same file: local ones may be written in several ways.
 fn is_same(known: &str, asked: &str) -> bool {
-    fn path(location: &str) -> Option<std::path::PathBuf> {
-        let path = match location.strip_prefix("file:") {
-            Some(rest) => rest.strip_prefix("//").unwrap_or(rest),
-            None if location.starts_with('/') => location,
-            None => return None,
-        };
-        std::fs::canonicalize(path).ok()
-    }
+    let path = |location| std::fs::canonicalize(local_path(location)?).ok();
     known == asked || path(known).is_some_and(|known| Some(known) == path(asked))
+}
+
+/// The path of a location on this machine.
+fn local_path(location: &str) -> Option<&Path> {
+    let path = match location.strip_prefix("file:") {
+        Some(rest) => rest.strip_prefix("//").unwrap_or(rest),
+        None if location.starts_with('/') => location,
+        None => return None,
+    };
+    Some(Path::new(path))
 }

@@ -225,13 +225,15 @@ fn read_hex_key(file: &Path) -> Result<SecretKey> {
     /// More than any key has, so that a wrong file is not read whole.
     const LIMIT: u64 = 1024;
     let mut text = Zeroizing::new(Vec::with_capacity(usize::try_from(LIMIT).unwrap_or_default()));
-    let read = if file == Path::new("-") {
+    let is_standard_input = file == Path::new("-");
+    let name = if is_standard_input { "standard input".to_owned() } else { file.display().to_string() };
+    let read = if is_standard_input {
         io::stdin().lock().take(LIMIT).read_to_end(&mut text)
     } else {
         std::fs::File::open(file).and_then(|file| file.take(LIMIT).read_to_end(&mut text))
     };
-    read.with_context(|| format!("cannot read {}", file.display()))?;
-    let wrong = || Failure::new(format!("{}: expected a key of 32, 48 or 64 hexadecimal digits", file.display()));
+    read.with_context(|| format!("cannot read {name}"))?;
+    let wrong = || Failure::new(format!("{name}: expected a key of 32, 48 or 64 hexadecimal digits"));
     let bytes = Zeroizing::new(hex::decode(text.trim_ascii()).map_err(|_| wrong())?);
     SecretKey::new(&bytes).map_err(|_| wrong())
 }

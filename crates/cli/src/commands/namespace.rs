@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::names;
 use crate::output::Listing;
 
@@ -47,7 +47,7 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Create { namespace } => {
             let ident = names::namespace(&namespace)?;
-            catalog.create_namespace(&ident, std::collections::HashMap::new()).await?;
+            catalog.create_namespace(&ident, std::collections::HashMap::new()).await.map_err(hinted)?;
             context.say(format!("created namespace {namespace}"));
         }
         Command::List => {
@@ -56,9 +56,20 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
             Listing::default().text("namespace", names.iter().map(Some)).print(context.format(), context.paint())?;
         }
         Command::Drop { namespace } => {
-            catalog.drop_namespace(&names::namespace(&namespace)?).await?;
+            catalog.drop_namespace(&names::namespace(&namespace)?).await.map_err(hinted)?;
             context.say(format!("dropped namespace {namespace}"));
         }
     }
     Ok(())
+}
+
+fn hinted(error: lakelock_catalog::Error) -> Failure {
+    let what = error.kind();
+    let failure = Failure::from(error);
+    match what {
+        lakelock_catalog::ErrorKind::NotFound => {
+            failure.hint("`lakelock namespace list` shows the namespaces there are")
+        }
+        _ => failure,
+    }
 }

@@ -114,6 +114,16 @@ impl Report {
         Value::Object(self.entries)
     }
 
+    /// Names and values for programs that take text.
+    pub(crate) fn plain(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        };
+        self.entries.iter().map(move |(name, value)| (name.as_str(), text(value)))
+    }
+
     /// Names and values for people.
     pub(crate) fn lines(&self) -> Vec<(String, String)> {
         let text = |name: &str, value: &Value| match value {

@@ -66,6 +66,8 @@ fn of_what_is_not_there() {
     assert!(folder.fails(2, &["sql", "selec 1"]).starts_with("error: "));
     assert!(folder.fails(1, &["table", "files", "t.a", "--snapshot", "1"]).contains("no snapshot 1"));
     assert!(folder.fails(1, &["inspect", "none.parquet"]).contains("none.parquet"));
+    assert!(folder.fails(1, &["inspect", "."]).starts_with("error: . is a folder"));
+    assert!(folder.ok(&["table", "describe", "t.a"]).contains("1 in 1 data file\n"));
 }
 
 /// The catalog leads to a file that is gone: the table is not.

@@ -41,6 +41,13 @@ fn each_kind_of_file_is_known() {
     assert_eq!((&list["blocks"], &list["block_length"]), (&1.into(), &1_048_576.into()));
     assert_eq!(list["plaintext_length"].as_u64().unwrap() + 36, list["stored_length"].as_u64().unwrap());
     assert!(folder.ok(&["inspect", of("secret", "snap-").to_str().unwrap()]).contains("encrypted"));
+    // CSV has the names and values of JSON.
+    let csv = folder.ok(&["inspect", of("secret", "snap-").to_str().unwrap(), "-o", "csv"]);
+    for line in
+        ["key,value", "encrypted,true", "block_length,1048576", &format!("stored_length,{}", list["stored_length"])]
+    {
+        assert!(csv.lines().any(|found| found == line), "{line} in\n{csv}");
+    }
 
     let unknown = inspect(&folder, &folder.path("blob"), &[]);
     assert_eq!((&unknown["format"], &unknown["encrypted"]), (&"unknown".into(), &Value::Null));
@@ -65,6 +72,10 @@ fn with_its_table_a_file_is_opened_and_its_keys_stay_hidden() {
 
     let list = with_table("snap-");
     assert_eq!(list["kind"], "manifest list");
+    // Ids of snapshots are text wherever they are.
+    let snapshot = &folder.json(&["table", "history", "t.a"])[0]["snapshot_id"];
+    assert!(snapshot.is_string() && *snapshot == list["snapshot_id"], "{list}");
+    assert_eq!(*snapshot, list["manifests"][0]["added_snapshot_id"]);
     assert_eq!(list["manifests"][0]["added_rows_count"], 2);
     assert_eq!(list["manifests"][0]["key_metadata"]["encryption_key"], "[redacted]");
     assert_eq!(list["manifests"][0]["partitions"][0]["lower_bound"], "2024-02-29");
@@ -74,7 +85,7 @@ fn with_its_table_a_file_is_opened_and_its_keys_stay_hidden() {
     let entries = manifest["manifest"]["entries"].as_array().unwrap();
     assert_eq!(entries.len(), 2);
     for entry in entries {
-        assert_eq!(entry["status"], "added");
+        assert_eq!((&entry["status"], &entry["snapshot_id"]), (&"added".into(), snapshot));
         let file = &entry["data_file"];
         assert_eq!(file["key_metadata"]["encryption_key"], "[redacted]");
         assert_eq!(file["lower_bounds"]["day"], file["partition"]["day"]);
@@ -84,6 +95,19 @@ fn with_its_table_a_file_is_opened_and_its_keys_stay_hidden() {
     let data = with_table(".parquet");
     assert_eq!(data["entry"]["data_file"]["record_count"], 1);
 
+    let file = folder.files("snap-").remove(0);
+    let error = folder.fails(2, &["inspect", file.to_str().unwrap(), "--table", "t.a", "-o", "csv"]);
+    assert!(error.contains("--output json"), "{error}");
+
     folder.write("other", "x");
     assert!(folder.fails(1, &["inspect", "other", "--table", "t.a"]).contains("not a file of t.a"));
+
+    // The table's metadata, the current one and the one before, needs no key.
+    std::fs::remove_file(folder.path("keystore.key")).unwrap();
+    let files = folder.files(".metadata.json");
+    for (file, id) in [(&files[1], snapshot), (&files[0], &Value::Null)] {
+        let metadata = inspect(&folder, file, &["--table", "t.a"]);
+        assert_eq!(metadata["format"], "Iceberg table metadata");
+        assert_eq!(&metadata["current_snapshot_id"], id);
+    }
 }
