@@ -78,9 +78,10 @@ pub trait Catalog: Debug + Send + Sync {
     /// lie below its location.
     ///
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound). With `purge`, whatever keeps the list of files from being read, before
-    /// anything is changed; and [`Storage`](crate::ErrorKind::Storage) when the table is gone but files could not be
-    /// deleted.
+    /// [`NotFound`](crate::ErrorKind::NotFound). With `purge`, before anything is changed:
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when another table of the catalog was registered from the same
+    /// folder, and so has the same files; and whatever keeps the list of files from being read. After that,
+    /// [`Storage`](crate::ErrorKind::Storage) when the table is gone but files could not be deleted.
     async fn drop_table(&self, table: &TableIdent, purge: bool) -> Result<()>;
 
     /// The tables in a namespace, sorted; not those in namespaces below it.

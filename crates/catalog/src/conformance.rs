@@ -248,6 +248,8 @@ async fn registration(catalog: &dyn Catalog, levels: &[&str]) {
     let registered = catalog.register_table(&good, location, Some("keyA")).await.unwrap();
     assert_eq!(registered.metadata(), source.metadata());
     assert_eq!(catalog.load_table(&good).await.unwrap().metadata_location(), location);
+    // Its files are another table's.
+    assert_eq!(catalog.drop_table(&good, true).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     catalog.drop_table(&good, false).await.unwrap();
 }
 

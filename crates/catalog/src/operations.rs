@@ -129,6 +129,10 @@ impl<C: HasTables + fmt::Debug + Send + Sync> Catalog for C {
             };
         }
         let loaded = self.load_table(table).await?;
+        if let Some(other) = purge::sharer(&*tables.pointers, &loaded).await? {
+            let message = format!("the files of table {table} are those of table {other} too: they cannot be purged");
+            return Err(Error::new(ErrorKind::InvalidInput, message));
+        }
         let files = purge::files(&loaded).await?;
         match tables.pointers.remove(table, Some(loaded.metadata_location())).await? {
             Swap::Done => purge::delete(table, &tables.storage, files).await,

@@ -9,6 +9,7 @@ use lakelock_iceberg::spec::TableIdent;
 use lakelock_storage::Storage;
 use tracing::warn;
 
+use crate::pointers::PointerStore;
 use crate::{Error, ErrorKind, Result};
 
 const PARALLEL_DELETES: usize = 16;
@@ -44,6 +45,25 @@ pub(crate) async fn files(table: &Table) -> Result<Vec<String>> {
         warn!(table = %table.identifier(), file, "not deleted: it is outside the table's location");
     }
     Ok(inside)
+}
+
+/// Another table of the catalog whose metadata lies in the same folder: it was registered from there, and has the same
+/// files.
+pub(crate) async fn sharer(pointers: &dyn PointerStore, table: &Table) -> Result<Option<TableIdent>> {
+    let folder = |location: &str| location.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let own = folder(table.metadata_location());
+    for namespace in pointers.namespaces().await? {
+        for name in pointers.tables(&namespace).await? {
+            let other = TableIdent::new(namespace.clone(), name);
+            if other != *table.identifier()
+                && let Some(pointer) = pointers.get(&other).await?
+                && folder(&pointer.metadata_location) == own
+            {
+                return Ok(Some(other));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Deletes files of a table that is out of the catalog; one that is gone already is no error.

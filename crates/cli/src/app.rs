@@ -4,7 +4,10 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::prelude::*;
 
 use crate::args::{Arguments, Command, GlobalOptions};
 use crate::commands::{completions, demo, init, inspect, keystore, load, namespace, sql, table};
@@ -14,6 +17,9 @@ use crate::terminal::{Paint, stderr_width};
 
 /// Filters what is logged, as `tracing` directives; without it `-v` and `-q` decide.
 const LOG_VARIABLE: &str = "LAKELOCK_LOG";
+
+/// Of each thread, for statements of some thousand terms. It is taken from the system only as far as it is used.
+const STACK: usize = 256 << 20;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -25,7 +31,14 @@ pub(crate) fn run() -> ExitCode {
     let arguments = Arguments::parse();
     start_logging(&arguments.global);
     let paint = Paint::stderr(arguments.global.color);
-    match execute(arguments) {
+    // The engine recurses into statements as deep as they are.
+    let execution = std::thread::Builder::new().stack_size(STACK).spawn(|| execute(arguments));
+    let outcome = match execution.map(std::thread::JoinHandle::join) {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => Err(error).context("cannot start"),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
@@ -42,7 +55,8 @@ pub(crate) fn run() -> ExitCode {
 
 fn execute(arguments: Arguments) -> Result<()> {
     let context = Context::new(arguments.global)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
+    let runtime = runtime.context("cannot start")?;
     let outcome = runtime.block_on(async {
         match arguments.command {
             Command::Demo(arguments) => demo::run(&context, arguments).await,
@@ -67,7 +81,7 @@ fn start_logging(options: &GlobalOptions) {
         (false, 0) => "warn",
         (false, 1) => "warn,lakelock=info",
         (false, 2) => "info,lakelock=debug",
-        (false, _) => "debug,lakelock=trace",
+        (false, _) => "info,lakelock=trace",
     };
     // `lakelock` stands for all crates whose names start with it.
     let crates = ["catalog", "crypto", "datafusion", "iceberg", "kms", "storage"];
@@ -76,12 +90,14 @@ fn start_logging(options: &GlobalOptions) {
         None => level.to_owned(),
     };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(directives));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    // What others log in detail holds values of the rows that they work on.
+    let no_values = filter_fn(|metadata| metadata.target().starts_with("lakelock") || *metadata.level() <= Level::INFO);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(Paint::stderr(options.color).is_on())
         .without_time()
-        .init();
+        .with_filter(no_values);
+    tracing_subscriber::registry().with(filter).with(lines).init();
 }
 
 /// What to do next, by what kind of error is at the bottom.

@@ -103,10 +103,14 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     }
     let schema = new_schema(&arguments, &sources, &csv)?;
     let protection = Protection::under(arguments.key.clone());
+    let new_namespace = !catalog.namespace_exists(ident.namespace()).await?;
     let table = table::create(context, &catalog, &ident, schema, &protection, &arguments.layout).await?;
     let loaded = load(context, &catalog, &table, sources, csv).await;
     if loaded.is_err() {
         take_back(context, &*catalog, &ident).await;
+        if new_namespace {
+            table::drop_again(&*catalog, ident.namespace()).await;
+        }
     }
     loaded
 }

@@ -31,7 +31,7 @@ use crate::terminal::{grouped, printable, stdout_width};
 /// Query tables with SQL and add rows to them, in one statement or in a shell
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Tables are NAMESPACE.TABLE, with the catalog's name before it if need be.
+Tables are NAMESPACE.TABLE; a namespace of several levels is quoted: \"a.b\".t.
 Without a statement, and on a terminal, this is a shell: statements end with a
 semicolon, Tab completes, \\? helps. Every table also has the columns _row_id,
 _last_updated_sequence_number, _file and _pos, for those who name them.
@@ -121,6 +121,8 @@ async fn show(context: &Context, frame: DataFrame) -> Result<u64> {
     let mut writer = RowWriter::stdout(context.format(), context.paint(), rows.schema())?.fitting(stdout_width());
     while let Some(batch) = rows.try_next().await.map_err(sql_failure)? {
         writer.write(batch)?;
+        // Rows may always be there: whoever listens for Ctrl-C must have its turn.
+        tokio::task::yield_now().await;
     }
     writer.finish()
 }

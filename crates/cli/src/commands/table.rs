@@ -14,7 +14,7 @@ use crate::failure::{Context as _, Failure, Result};
 use crate::names;
 use crate::output::Listing;
 
-pub(crate) use create::{KEY_ID, Layout, Protection, create};
+pub(crate) use create::{KEY_ID, Layout, Protection, create, drop_again};
 pub(crate) use describe::columns;
 
 /// Make tables and look at them
@@ -107,8 +107,8 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
             let ident = names::table(&table)?;
             let location = context.location(&metadata_location);
             let catalog = context.catalog().await?;
-            create::ensure_namespace(context, &*catalog, ident.namespace()).await?;
-            catalog.register_table(&ident, &location, protection.key()).await?;
+            let registration = catalog.register_table(&ident, &location, protection.key());
+            create::in_namespace(context, &*catalog, ident.namespace(), registration).await?;
             context.say(format!("registered {table}"));
             Ok(())
         }

@@ -109,8 +109,17 @@ fn a_bad_row_is_named_and_nothing_is_left() {
     assert_eq!(folder.json(&["table", "history", "t.a"]).len(), 0);
 
     // A table made for the load goes with it.
-    let error = folder.fails(1, &["load", "t.new", "a.csv", "--create", "--key", "k", "--schema", "id int, at date"]);
-    assert!(error.contains("a.csv, line 4"), "{error}");
+    for table in ["t.new", "fresh.new"] {
+        let error = folder.fails(1, &["load", table, "a.csv", "--create", "--key", "k", "--schema", "id int, at date"]);
+        assert!(error.contains("a.csv, line 4"), "{error}");
+    }
+    let bad_property = ["--property", "write.target-file-size-bytes=0"];
+    folder.fails(
+        1,
+        &[&["table", "create", "fresh.new", "--plaintext", "--schema", "id int"][..], &bad_property].concat(),
+    );
+    folder.fails(1, &["table", "register", "fresh.new", "none.json", "--plaintext"]);
+    assert_eq!(folder.ok(&["namespace", "list", "-o", "csv"]), "namespace\nt\n");
     assert_eq!(folder.ok(&["table", "list", "-o", "csv"]), "table\nt.a\n");
     assert_eq!(folder.warehouse(), before);
 }

@@ -60,6 +60,9 @@ pub(super) fn known_types(raw: &RawDocument, location: &str) -> Result<()> {
 /// could not read them. Without those a reader would return nulls for the values.
 pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str) -> Result<()> {
     let error = |kind, problem: String| Err(Error::new(kind, format!("{location}: {problem}")));
+    if metadata.location().trim_matches('/').is_empty() {
+        return error(ErrorKind::InvalidData, "the table's location is empty: its files would go anywhere".to_owned());
+    }
     if let Err(problem) = numbers::check(metadata) {
         return error(ErrorKind::InvalidData, problem);
     }

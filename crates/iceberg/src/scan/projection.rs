@@ -22,8 +22,12 @@ pub(crate) fn project(predicate: &Bound, spec: &PartitionSpec) -> Tree<Partition
             fields
                 .filter_map(|(index, field)| {
                     let r#type = transform::result_type(field.transform, &bound.r#type)?;
-                    let test = project_test(field.transform, bound)?;
-                    Some(Tree::Test(PartitionTest { index, r#type, test }))
+                    let leaf = |test| Tree::Test(PartitionTest { index, r#type: r#type.clone(), test });
+                    let test = leaf(project_test(field.transform, bound)?);
+                    Some(match wrapped(field.transform, bound) {
+                        Some(other) => Tree::Or(vec![test, leaf(other)]),
+                        None => test,
+                    })
                 })
                 .collect(),
         )
@@ -71,6 +75,25 @@ fn project_test(transform: Transform, bound: &BoundTest) -> Option<Test<Primitiv
         _ => None,
     };
     Some(projected.unwrap_or(Test::NotNull))
+}
+
+/// What else the partition of a row below a bound may be: truncation takes the least integers below what their type can
+/// hold, and Java lets them come out at the other end.
+fn wrapped(transform: Transform, bound: &BoundTest) -> Option<Test<PrimitiveLiteral>> {
+    let (Transform::Truncate(width), Test::Compare(Comparison::Less | Comparison::LessOrEqual, value)) =
+        (transform, &bound.test)
+    else {
+        return None;
+    };
+    let least = match value {
+        // Greater widths reach every value.
+        PrimitiveLiteral::Int(_) => PrimitiveLiteral::Int(i32::MAX.saturating_sub_unsigned(width).saturating_add(1)),
+        PrimitiveLiteral::Long(_) => {
+            PrimitiveLiteral::Long(i64::MAX.saturating_sub_unsigned(width.into()).saturating_add(1))
+        }
+        _ => return None,
+    };
+    Some(Test::Compare(Comparison::GreaterOrEqual, least))
 }
 
 impl Test<PrimitiveLiteral> {

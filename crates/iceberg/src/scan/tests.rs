@@ -42,8 +42,8 @@ fn schema() -> Schema {
 fn value(column: usize) -> BoxedStrategy<Datum> {
     const DAY: i64 = 86_400_000_000;
     match column {
-        0 => (-12_i32..12).prop_map(Datum::int).boxed(),
-        1 => (-12_i64..12).prop_map(Datum::long).boxed(),
+        0 => prop_oneof![6 => -12_i32..12, 1 => i32::MIN..i32::MIN + 7].prop_map(Datum::int).boxed(),
+        1 => prop_oneof![6 => -12_i64..12, 1 => i64::MIN..i64::MIN + 7].prop_map(Datum::long).boxed(),
         2 => select(vec![f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.0, 2.5])
             .prop_map(Datum::double)
             .boxed(),
@@ -201,7 +201,12 @@ fn partition_value(field: &PartitionField, row: &Row) -> Option<PrimitiveLiteral
     if field.transform == Transform::Void {
         return None;
     }
-    Some(transform::apply(field.transform, value.data_type(), value.literal()).unwrap())
+    // The least integers wrap around when they are written: there is no lower multiple.
+    Some(match (field.transform, value.literal()) {
+        (Transform::Truncate(5), PrimitiveLiteral::Int(v)) => PrimitiveLiteral::Int(v.wrapping_sub(v.rem_euclid(5))),
+        (Transform::Truncate(5), PrimitiveLiteral::Long(v)) => PrimitiveLiteral::Long(v.wrapping_sub(v.rem_euclid(5))),
+        (transform, literal) => transform::apply(transform, value.data_type(), literal).unwrap(),
+    })
 }
 
 /// Bounds as a writer keeps them: zeros widened or not, strings cut to three characters or not.

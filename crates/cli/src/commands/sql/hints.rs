@@ -36,20 +36,28 @@ fn table_hint(session: &SessionContext, table: &TableReference) -> Option<String
     if &*wanted.schema == INFORMATION_SCHEMA {
         return None;
     }
+    let Some(catalog) = session.catalog(&wanted.catalog) else {
+        let namespace = format!("{}.{}", wanted.catalog, wanted.schema);
+        let catalog = session.catalog(&defaults.default_catalog)?;
+        return Some(if catalog.schema_names().contains(&namespace) {
+            let written = format!("{}.{}", names::in_sql(&namespace), names::in_sql(&wanted.table));
+            format!("a namespace of several levels is quoted: write {written}")
+        } else {
+            format!("if {} is another catalog, --catalog {0} opens that one", wanted.catalog)
+        });
+    };
     let (mut other_case, mut other_schema) = (None, None);
-    if let Some(catalog) = session.catalog(&wanted.catalog) {
-        for schema in catalog.schema_names() {
-            let tables = catalog.schema(&schema).map(|schema| schema.table_names()).unwrap_or_default();
-            for found in tables.into_iter().filter(|found| found.eq_ignore_ascii_case(&wanted.table)) {
-                let written = format!("{}.{}", names::in_sql(&schema), names::in_sql(&found));
-                if schema == *wanted.schema && found == *wanted.table {
-                    return None;
-                }
-                if schema.eq_ignore_ascii_case(&wanted.schema) {
-                    other_case = Some(written);
-                } else if table.schema().is_none() {
-                    other_schema = Some(written);
-                }
+    for schema in catalog.schema_names() {
+        let tables = catalog.schema(&schema).map(|schema| schema.table_names()).unwrap_or_default();
+        for found in tables.into_iter().filter(|found| found.eq_ignore_ascii_case(&wanted.table)) {
+            let written = format!("{}.{}", names::in_sql(&schema), names::in_sql(&found));
+            if schema == *wanted.schema && found == *wanted.table {
+                return None;
+            }
+            if schema.eq_ignore_ascii_case(&wanted.schema) {
+                other_case = Some(written);
+            } else if table.schema().is_none() {
+                other_schema = Some(written);
             }
         }
     }

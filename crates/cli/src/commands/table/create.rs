@@ -114,8 +114,7 @@ pub(crate) async fn create(
     if let Some(key) = protection.key() {
         catalog.check_master_key(key).await?;
     }
-    ensure_namespace(context, &**catalog, ident.namespace()).await?;
-    let table = catalog.create_table(creation).await?;
+    let table = in_namespace(context, &**catalog, ident.namespace(), catalog.create_table(creation)).await?;
     let how = match protection.key() {
         Some(key) => format!("encrypted under {key}"),
         None => "not encrypted".to_owned(),
@@ -124,15 +123,30 @@ pub(crate) async fn create(
     Ok(table)
 }
 
-/// Makes a namespace where there is none.
-pub(super) async fn ensure_namespace(
+/// Does something that needs a namespace, which is made before if there is none, and goes again if that fails.
+pub(super) async fn in_namespace<T>(
     context: &Context,
     catalog: &dyn Catalog,
     namespace: &NamespaceIdent,
-) -> Result<()> {
-    if !catalog.namespace_exists(namespace).await? {
+    work: impl Future<Output = lakelock_catalog::Result<T>>,
+) -> Result<T> {
+    let made = !catalog.namespace_exists(namespace).await?;
+    if made {
         catalog.create_namespace(namespace, HashMap::new()).await?;
-        context.say(format!("created namespace {}", names::show_namespace(namespace)));
     }
-    Ok(())
+    let outcome = work.await;
+    if made {
+        match &outcome {
+            Ok(_) => context.say(format!("created namespace {}", names::show_namespace(namespace))),
+            Err(_) => drop_again(catalog, namespace).await,
+        }
+    }
+    Ok(outcome?)
+}
+
+/// Drops a namespace that was made for something that failed.
+pub(crate) async fn drop_again(catalog: &dyn Catalog, namespace: &NamespaceIdent) {
+    if let Err(error) = catalog.drop_namespace(namespace).await {
+        tracing::warn!(%error, namespace = %names::show_namespace(namespace), "the new, empty namespace stays");
+    }
 }
