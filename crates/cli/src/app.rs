@@ -1,6 +1,6 @@
 //! From the command line to the exit code.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -102,7 +102,11 @@ fn start_logging(options: &GlobalOptions) {
 
 /// What to do next, by what kind of error is at the bottom.
 pub(crate) fn hint_for(failure: &Failure) -> Option<String> {
-    let kms = failure.find::<lakelock_kms::Error>().and_then(|error| hint_for_kms(error.kind()));
+    let no_file = || failure.find::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let kms = failure.find::<lakelock_kms::Error>().and_then(|error| match error.kind() {
+        lakelock_kms::ErrorKind::NotFound if no_file() => Some(NO_KEYSTORE),
+        kind => hint_for_kms(kind),
+    });
     let catalog = || failure.find::<lakelock_catalog::Error>().and_then(|error| hint_for_catalog(error.kind()));
     let table = || failure.find::<lakelock_iceberg::Error>().and_then(|error| hint_for_table(error.kind()));
     kms.or_else(catalog).or_else(table).map(ToOwned::to_owned)
@@ -128,7 +132,7 @@ fn hint_for_catalog(kind: lakelock_catalog::ErrorKind) -> Option<&'static str> {
     use lakelock_catalog::ErrorKind;
     Some(match kind {
         ErrorKind::NotFound => "`lakelock table list` shows the tables there are",
-        ErrorKind::NotEmpty => "`lakelock table list NAMESPACE` shows what is in it",
+        ErrorKind::NotEmpty => "`lakelock table list NAMESPACE` and `lakelock namespace list` show what is in it",
         ErrorKind::InvalidData => DAMAGED,
         ErrorKind::Conflict => "others are writing too: try again",
         ErrorKind::UnknownOutcome => "`lakelock table history TABLE` shows whether it took place",
@@ -145,4 +149,6 @@ fn hint_for_table(kind: lakelock_iceberg::ErrorKind) -> Option<&'static str> {
     })
 }
 
+const NO_KEYSTORE: &str = "keystore.path of the catalog names the keystore and keystore.key-file its key file: put the \
+    file back or correct the path; `lakelock init` makes both for a new catalog";
 const DAMAGED: &str = "the file was damaged, or changed by somebody else: put the original back from a copy";

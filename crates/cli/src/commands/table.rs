@@ -4,6 +4,7 @@ mod create;
 mod describe;
 mod files;
 mod history;
+mod register;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -28,22 +29,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Create(create::Arguments),
-    /// Add a table that something else wrote
-    #[command(after_help = "\
-The catalog keeps the key's id, so that nobody can take the encryption out of
-metadata.json unnoticed.
-
-Examples:
-  lakelock table register shop.orders /lake/orders/metadata/v3.metadata.json --key k
-  lakelock table register shop.notes /lake/notes/metadata/v1.metadata.json --plaintext")]
-    Register {
-        /// NAMESPACE.TABLE, which must not exist yet
-        table: String,
-        /// The table's current metadata.json
-        metadata_location: String,
-        #[command(flatten)]
-        protection: Protection,
-    },
+    Register(register::Arguments),
     /// List tables
     #[command(after_help = "\
 Examples:
@@ -103,15 +89,7 @@ Examples:
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Create(arguments) => create::run(context, arguments).await,
-        Command::Register { table, metadata_location, protection } => {
-            let ident = names::table(&table)?;
-            let location = context.location(&metadata_location);
-            let catalog = context.catalog().await?;
-            let registration = catalog.register_table(&ident, &location, protection.key());
-            create::in_namespace(context, &*catalog, ident.namespace(), registration).await?;
-            context.say(format!("registered {table}"));
-            Ok(())
-        }
+        Command::Register(arguments) => register::run(context, &arguments).await,
         Command::List { namespace } => list(context, namespace.as_deref()).await,
         Command::Describe { table } => describe::run(context, &table).await,
         Command::History { table } => history::run(context, &table).await,

@@ -29,6 +29,13 @@ fn every_type_makes_the_round_trip() {
     let folder = Folder::with_lake();
     folder.write("all.jsonl", format!("{ROW}\n\n{{}}\n"));
     folder.ok(&["load", "t.a", "all.jsonl", "--create", "--key", "k", "--schema", ALL_TYPES]);
+    // The types are told as they were given.
+    let described: serde_json::Value =
+        serde_json::from_str(&folder.ok(&["table", "describe", "t.a", "-o", "json"])).unwrap();
+    let columns = described["columns"].as_array().unwrap().iter();
+    let told: Vec<_> =
+        columns.map(|c| format!("{} {}", c["name"].as_str().unwrap(), c["type"].as_str().unwrap())).collect();
+    assert_eq!(told.join(", "), ALL_TYPES);
     let json = folder.ok(&["sql", "select * from t.a order by b", "-o", "json"]);
     assert_eq!(json.lines().next().unwrap(), ROW);
     assert_eq!(json.lines().nth(1).unwrap().matches("null").count(), 18);
@@ -67,6 +74,14 @@ fn csv_columns_take_inferred_types_or_the_tables() {
         serde_json::from_str(&folder.ok(&["table", "describe", "t.a", "-o", "json"])).unwrap();
     let types: Vec<_> = json["columns"].as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["long", "string", "double", "date", "timestamptz", "boolean", "string"]);
+
+    // The strings of JSON are told as the fields of CSV are.
+    let rows = [r#"{"at":"2024-02-29T01:02:03Z","day":"2024-02-29","s":{"n":"1"}}"#, r#"{"at":"2024-03-01","s":null}"#];
+    folder.write("events.jsonl", rows.join("\n"));
+    folder.ok(&["load", "t.e", "events.jsonl", "--create", "--key", "k", "--partition-by", "day(at)"]);
+    let described = folder.ok(&["table", "describe", "t.e", "-o", "csv"]);
+    let types: Vec<_> = described.lines().map(|line| line.split(',').nth(2).unwrap()).collect();
+    assert_eq!(types, ["type", "timestamptz", "date", "struct<n: string>"]);
 
     folder.write("b.csv", "note;id\n7;8\n");
     folder.ok(&["load", "t.a", "b.csv", "--delimiter", ";"]);

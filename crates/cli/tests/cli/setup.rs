@@ -68,6 +68,17 @@ fn keys_are_made_imported_and_listed_but_never_shown() {
     folder.write("bad.hex", "3031-not-a-key");
     let error = folder.fails(1, &["keystore", "import-key", "bad", "--hex-file", "bad.hex"]);
     assert!(error.contains("bad.hex") && !error.contains("3031"), "{error}");
+    let error = folder.fails(1, &["keystore", "import-key", "bad", "--hex-file", "-"]);
+    assert!(error.starts_with("error: standard input: expected a key"), "{error}");
+    // Without the files, the way is back to the properties that name them.
+    for name in ["keystore.key", "keystore.json"] {
+        std::fs::remove_file(folder.path(name)).unwrap();
+        let error = folder.fails(1, &["keystore", "list"]);
+        for part in [name, "does not exist", "hint: keystore.path of the catalog", "keystore.key-file", "lakelock init"]
+        {
+            assert!(error.contains(part), "{part} in {error}");
+        }
+    }
 }
 
 #[test]
@@ -150,6 +161,8 @@ fn the_life_of_a_table() {
     folder.ok(&["load", "shop.orders", "o.csv"]);
     let history = folder.json(&["table", "history", "shop.orders"]);
     assert_eq!(history.len(), 2);
+    let text = folder.ok(&["table", "describe", "shop.orders"]);
+    assert!(text.contains("4 in 4 data files"), "{text}");
     assert_eq!(
         (&history[0]["operation"], &history[0]["added"], &history[0]["rows"]),
         (&"append".into(), &2.into(), &4.into())
@@ -163,6 +176,7 @@ fn the_life_of_a_table() {
     let json: serde_json::Value =
         serde_json::from_str(&folder.ok(&["table", "describe", "shop.orders", "-o", "json"])).unwrap();
     assert_eq!(json["encryption"]["manifest_list_keys"], 2);
+    assert_eq!(json["current_snapshot"]["id"], history[0]["snapshot_id"]);
     assert_eq!(json["encryption"]["key_encryption_keys"].as_array().unwrap().len(), 1);
     assert_eq!(json["encryption"]["key_encryption_keys"][0]["age_days"], 0);
 
@@ -175,11 +189,19 @@ fn the_life_of_a_table() {
         assert!(error.contains("has key id k") && error.contains(expected), "{error}");
     }
     assert!(folder.fails(1, &["table", "register", "shop.again", "/none.json", "--key", "k"]).contains("/none.json"));
+    let error = folder.fails(1, &["table", "register", "shop.again", "o.csv", "--key", "k"]);
+    assert!(error.contains("o.csv") && error.contains("hint: name the table's metadata.json"), "{error}");
     // A relative path is one from here.
     let relative = location.split_once("warehouse/").map(|(_, rest)| format!("warehouse/{rest}")).unwrap();
     folder.ok(&["table", "register", "shop.again", &relative, "--key", "k"]);
     assert_eq!(folder.json(&["sql", "select count(*) as n from shop.again"])[0]["n"], 4);
 
+    folder.ok(&["namespace", "create", "shop.inner"]);
+    for namespace in ["shop", "shop.inner.most"] {
+        let error = folder.fails(1, &["namespace", "drop", namespace]);
+        assert!(error.contains("`lakelock namespace list`"), "{error}");
+    }
+    folder.ok(&["namespace", "drop", "shop.inner"]);
     assert!(folder.fails(2, &["table", "drop", "shop.again", "--purge"]).contains("--yes"));
     folder.ok(&["table", "drop", "shop.again", "--purge", "--yes"]);
     assert!(folder.files(".parquet").is_empty());
