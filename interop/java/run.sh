@@ -1,7 +1,12 @@
 #!/bin/bash
 # The Java judge of Lakelock: Apache Iceberg's own classes reading, checking and writing encrypted tables.
 #
-#   run.sh read METADATA [--snapshot ID | --ref NAME]  rows as sorted JSON lines, with _row_id and _last_updated_sequence_number
+#   run.sh read METADATA [--snapshot ID | --ref NAME | --as-of MILLIS]
+#                                                      rows as sorted JSON lines, with _row_id and _last_updated_sequence_number
+#   run.sh appends METADATA [--from ID] --snapshot ID  rows that appends added after the one snapshot up to the other, likewise
+#   run.sh metadata-table METADATA NAME [--snapshot ID]
+#                                                      a metadata table's rows as sorted JSON lines, keys replaced
+#   run.sh metadata-columns METADATA NAME              its columns and their types
 #   run.sh dump METADATA                               keys, manifest lists, manifests and files, all decrypted, as JSON
 #   run.sh check METADATA                              reads the snapshots and checks what a good encrypted table keeps; lists what differs
 #   run.sh hash METADATA                               Hive's metadata_hash: base64(SHA-256(compact JSON of the parsed metadata))

@@ -68,6 +68,9 @@ final class Judge {
   private int command() throws Exception {
     switch (args.word(0, "a command")) {
       case "read" -> read(table()).forEach(out::println);
+      case "metadata-table" -> metadataTable().rows().forEach(out::println);
+      case "metadata-columns" -> metadataTable().columns().forEach(out::println);
+      case "appends" -> appends(table()).forEach(out::println);
       case "dump" -> print(Dump.table(table()));
       case "check" -> {
         return check();
@@ -120,7 +123,20 @@ final class Judge {
     if (args.option("snapshot") != null) {
       return Rows.readSnapshot(table.table, Long.parseLong(args.option("snapshot")));
     }
+    if (args.option("as-of") != null) {
+      return Rows.readAsOf(table.table, Long.parseLong(args.option("as-of")));
+    }
     return Rows.read(table.table);
+  }
+
+  private MetadataRows metadataTable() {
+    String snapshot = args.option("snapshot");
+    return new MetadataRows(table().table, args.word(2, "NAME"), snapshot == null ? null : Long.valueOf(snapshot));
+  }
+
+  private List<String> appends(FolderTable table) throws Exception {
+    String from = args.option("from");
+    return Rows.readAppends(table.table, from == null ? null : Long.valueOf(from), Long.parseLong(args.option("snapshot")));
   }
 
   private int check() throws Exception {

@@ -68,6 +68,7 @@ final class Scenarios {
     ALL.put("avro-data", Scenarios::avroData);
     ALL.put("compacted", Scenarios::compacted);
     ALL.put("branches", Scenarios::branches);
+    ALL.put("versions", Scenarios::versions);
   }
 
   private Scenarios() {}
@@ -260,6 +261,31 @@ final class Scenarios {
     var toSide = table.table.newAppend().toBranch("side");
     table.files.data(FileFormat.PARQUET, plainRows(table, 5, 500)).forEach(toSide::appendFile);
     toSide.commit();
+    return appends(table, 1);
+  }
+
+  /** Branches and tags on both sides of changes to the schema, a rollback, files removed and a merged manifest. */
+  private static FolderTable versions(TableMaker maker) {
+    Map<String, String> properties = Map.of(TableProperties.MANIFEST_MIN_MERGE_COUNT, "2");
+    FolderTable table = appends(maker.table(SMALL, spec(SMALL).bucket("id", 2).build(), properties), 1);
+    long first = table.table.currentSnapshot().snapshotId();
+    table.table.manageSnapshots()
+        .createTag("v1", first)
+        .setMaxRefAgeMs("v1", 1000 * DAY_MS)
+        .createBranch("audit", first)
+        .setMinSnapshotsToKeep("audit", 3)
+        .setMaxSnapshotAgeMs("audit", 7 * DAY_MS)
+        .commit();
+    table.table.updateSchema().renameColumn("name", "title").addColumn("level", Types.IntegerType.get()).commit();
+    var toAudit = table.table.newAppend().toBranch("audit");
+    table.files.data(FileFormat.PARQUET, plainRows(table, 5, 500)).forEach(toAudit::appendFile);
+    toAudit.commit();
+    appends(table, 2);
+    long third = table.table.currentSnapshot().snapshotId();
+    table.table.newDelete().deleteFromRowFilter(Expressions.alwaysTrue()).commit();
+    table.table.manageSnapshots().rollbackTo(third).commit();
+    table.table.updateSchema().deleteColumn("level").commit();
+    table.table.manageSnapshots().createTag("2026/q1", table.table.currentSnapshot().snapshotId()).commit();
     return appends(table, 1);
   }
 }
