@@ -7,6 +7,7 @@
 //! | open and write a table's files | [`encryption::EncryptingFileIO`] |
 //! | read and write manifests and manifest lists | [`manifest`] |
 //! | plan a scan | [`scan::TableScan`] |
+//! | find an earlier version | [`TableVersion`], [`Table::snapshot_at`] |
 //! | convert between Iceberg's and Arrow's schemas | [`arrow_schema`] |
 //! | read schemas and partition specs that a person typed | [`schema_text`] |
 //! | write data files | [`write::DataFileWriter`] |
@@ -27,7 +28,9 @@ pub mod schema_text;
 pub mod spec;
 mod table;
 mod transform;
+mod version;
 pub mod write;
 
 pub use error::{Error, ErrorKind, Result};
 pub use table::Table;
+pub use version::TableVersion;

@@ -5,6 +5,7 @@
 //! key that opens it. Pruning is inclusive: a file with a matching row is never left out. Whatever the reader of the
 //! tasks cannot honour (deletes, formats other than Parquet) is an error here, so that no plan leads to wrong rows.
 
+mod appends;
 mod plan;
 mod predicate;
 mod projection;

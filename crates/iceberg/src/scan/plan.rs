@@ -11,22 +11,24 @@ use crate::manifest::{
     read_manifest_list,
 };
 use crate::spec::{PartitionSpec, SchemaRef, Snapshot};
-use crate::{Error, ErrorKind, Result, Table};
+use crate::{Error, ErrorKind, Result, Table, TableVersion};
 
 /// Manifests read at a time.
-const CONCURRENCY: usize = 16;
+pub(super) const CONCURRENCY: usize = 16;
 
 /// A scan of one snapshot of a table.
 #[derive(Debug, Clone)]
 pub struct TableScan {
-    table: Table,
-    snapshot: Option<Arc<Snapshot>>,
-    schema: SchemaRef,
+    pub(super) table: Table,
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    pub(super) schema: SchemaRef,
+    /// The snapshots whose files alone are scanned.
+    pub(super) appends: Option<Arc<[Arc<Snapshot>]>>,
     filter: Predicate,
 }
 
 /// What a [`TableScan`] has to read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScanPlan {
     /// The files.
     pub tasks: Vec<FileScanTask>,
@@ -55,6 +57,7 @@ impl TableScan {
             table: table.clone(),
             snapshot: metadata.current_snapshot().cloned(),
             schema: Arc::clone(metadata.current_schema()),
+            appends: None,
             filter: Predicate::True,
         }
     }
@@ -63,15 +66,18 @@ impl TableScan {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when the table has no such snapshot, or not its schema.
-    pub fn with_snapshot(mut self, snapshot_id: i64) -> Result<Self> {
-        let metadata = self.table.metadata();
-        let not_found = |what: &str| {
-            let message = format!("{} has no {what} {snapshot_id}", self.table.identifier());
-            Error::new(ErrorKind::NotFound, message)
-        };
-        let snapshot = metadata.snapshot_by_id(snapshot_id).cloned().ok_or_else(|| not_found("snapshot"))?;
-        self.schema = snapshot.schema(metadata).map_err(|e| not_found("schema of snapshot").with_source(e))?;
-        self.snapshot = Some(snapshot);
+    pub fn with_snapshot(self, snapshot_id: i64) -> Result<Self> {
+        self.with_version(&TableVersion::Snapshot(snapshot_id))
+    }
+
+    /// Scans another version, with [its schema](Table::schema_at).
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when the table has no such version, or not its schema.
+    pub fn with_version(mut self, version: &TableVersion) -> Result<Self> {
+        self.schema = self.table.schema_at(version)?;
+        self.snapshot = Some(self.table.snapshot_at(version)?);
+        self.appends = None;
         Ok(self)
     }
 
@@ -80,6 +86,12 @@ impl TableScan {
     pub fn with_filter(mut self, filter: Predicate) -> Self {
         self.filter = filter;
         self
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
     }
 
     /// The schema of the rows.
@@ -103,7 +115,10 @@ impl TableScan {
     pub async fn plan(&self) -> Result<ScanPlan> {
         let metadata = self.table.metadata();
         let pruner = Pruner::new(self.filter.bind(&self.schema)?, metadata);
-        let mut plan = ScanPlan { tasks: Vec::new(), metrics: ScanMetrics::default() };
+        if let Some(appends) = &self.appends {
+            return self.plan_appends(appends, &pruner).await;
+        }
+        let mut plan = ScanPlan::default();
         let Some(snapshot) = &self.snapshot else { return Ok(plan) };
 
         let manifests = read_manifest_list(self.table.io(), metadata, snapshot).await?.into_iter();
@@ -130,7 +145,7 @@ impl TableScan {
     }
 
     /// The live entries of manifests, in their order.
-    async fn live_entries(&self, manifests: Vec<ManifestFile>) -> Result<Vec<ManifestEntry>> {
+    pub(super) async fn live_entries(&self, manifests: Vec<ManifestFile>) -> Result<Vec<ManifestEntry>> {
         let manifests: Vec<Manifest> = stream::iter(manifests)
             .map(|manifest| async move { Manifest::read(self.table.io(), self.table.metadata(), &manifest).await })
             .buffered(CONCURRENCY)
@@ -140,7 +155,7 @@ impl TableScan {
         Ok(entries.filter(|entry| entry.status != ManifestStatus::Deleted).collect())
     }
 
-    fn task(&self, entry: ManifestEntry) -> Result<FileScanTask> {
+    pub(super) fn task(&self, entry: ManifestEntry) -> Result<FileScanTask> {
         let data_file = entry.data_file;
         let location = &data_file.file_path;
         let unsupported = |what: &str| {
@@ -187,7 +202,7 @@ fn may_have_live_files(manifest: &ManifestFile) -> bool {
     manifest.added_files_count != Some(0) || manifest.existing_files_count != Some(0)
 }
 
-fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
+pub(super) fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
     manifests.into_iter().filter(|manifest| pruner.may_match_manifest(manifest)).collect()
 }
 
