@@ -8,6 +8,7 @@
 //! | read and write manifests and manifest lists | [`manifest`] |
 //! | plan a scan | [`scan::TableScan`] |
 //! | find an earlier version | [`TableVersion`], [`Table::snapshot_at`] |
+//! | show metadata as rows | [`metadata_table::MetadataTable`] |
 //! | convert between Iceberg's and Arrow's schemas | [`arrow_schema`] |
 //! | read schemas and partition specs that a person typed | [`schema_text`] |
 //! | write data files | [`write::DataFileWriter`] |
@@ -22,6 +23,7 @@ pub mod encryption;
 mod error;
 pub mod manifest;
 pub mod metadata;
+pub mod metadata_table;
 mod properties;
 pub mod scan;
 pub mod schema_text;

@@ -19,7 +19,7 @@ mod writer;
 use std::collections::HashMap;
 
 pub(crate) use file::check_key_length;
-pub(crate) use partition::partition_path;
+pub(crate) use partition::{human_string, partition_path};
 pub use writer::{DataFileWriter, WriteOptions};
 
 use self::location::DataLocations;

@@ -14,7 +14,7 @@ use arrow::datatypes::{
 };
 use arrow::row::{RowConverter, SortField};
 
-pub(crate) use path::partition_path;
+pub(crate) use path::{human_string, partition_path};
 pub(crate) use transform::first_chars;
 
 use crate::arrow_schema::type_to_arrow;

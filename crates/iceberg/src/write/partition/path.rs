@@ -39,7 +39,7 @@ fn url_encode(text: &str) -> String {
 }
 
 /// A partition value as Java's transforms print it.
-fn human_string(transform: Transform, result: &Type, value: Option<&Literal>) -> String {
+pub(crate) fn human_string(transform: Transform, result: &Type, value: Option<&Literal>) -> String {
     let (Some(Literal::Primitive(value)), Type::Primitive(result)) = (value, result) else {
         return "null".to_owned();
     };
