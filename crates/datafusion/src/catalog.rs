@@ -6,13 +6,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
+use datafusion::common::plan_err;
 use datafusion::error::Result;
 use lakelock_catalog::{Catalog, ErrorKind};
+use lakelock_iceberg::Table;
+use lakelock_iceberg::scan::TableScan;
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
 
 use crate::error::external;
 use crate::footer_cache::FooterCache;
+use crate::metadata_table::MetadataTableProvider;
 use crate::provider::LakelockTableProvider;
+use crate::table_name::TableName;
 
 /// A catalog's namespaces as schemas; a nested namespace is one schema, its levels joined with dots.
 ///
@@ -84,15 +89,23 @@ impl fmt::Debug for LakelockCatalogProvider {
     }
 }
 
-/// The tables of a namespace.
+/// The tables of a namespace, and by the suffixes of [`TableName`] their versions and metadata tables.
 pub struct LakelockSchemaProvider {
     shared: Arc<Shared>,
     namespace: NamespaceIdent,
 }
 
 impl LakelockSchemaProvider {
-    async fn has(&self, table: &TableIdent) -> Result<bool> {
-        self.shared.catalog.table_exists(table).await.map_err(external)
+    async fn load(&self, name: &str) -> lakelock_catalog::Result<Option<Table>> {
+        let identifier = TableIdent::new(self.namespace.clone(), name.to_owned());
+        match self.shared.catalog.load_table(&identifier).await {
+            Ok(table) => Ok(Some(table)),
+            // Of a table that is there, something else was not found.
+            Err(e) if e.kind() == ErrorKind::NotFound && !self.shared.catalog.table_exists(&identifier).await? => {
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -104,16 +117,35 @@ impl SchemaProvider for LakelockSchemaProvider {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let identifier = TableIdent::new(self.namespace.clone(), name.to_owned());
-        let table = match self.shared.catalog.load_table(&identifier).await {
-            Ok(table) => table,
-            // Of a table that is there, something else was not found.
-            Err(e) if e.kind() == ErrorKind::NotFound && !self.has(&identifier).await? => return Ok(None),
-            Err(e) => return Err(external(e)),
+        let meant = TableName::parse(name);
+        let own = match self.load(name).await {
+            // Not every catalog bears such names.
+            Err(e) if e.kind() == ErrorKind::InvalidInput && !meant.is_plain() => None,
+            loaded => loaded.map_err(external)?,
         };
-        let provider = LakelockTableProvider::try_new(table).map_err(external)?;
-        let provider = provider.with_footer_cache(Arc::clone(&self.shared.footers));
-        Ok(Some(Arc::new(provider.with_catalog(Arc::clone(&self.shared.catalog)))))
+        if let Some(table) = own {
+            let provider = LakelockTableProvider::try_new(table).map_err(external)?;
+            let provider = provider.with_footer_cache(Arc::clone(&self.shared.footers));
+            return Ok(Some(Arc::new(provider.with_catalog(Arc::clone(&self.shared.catalog)))));
+        }
+        if meant.is_plain() {
+            return Ok(None);
+        }
+        let Some(table) = self.load(&meant.table).await.map_err(external)? else {
+            return plan_err!("table '{}.{}' not found", schema_name(&self.namespace), meant.table);
+        };
+        match (meant.metadata_table, meant.version) {
+            (Some(kind), version) => {
+                let provider = MetadataTableProvider::try_new(table, kind, version).map_err(external)?;
+                Ok(Some(Arc::new(provider)))
+            }
+            (None, Some(version)) => {
+                let scan = TableScan::new(&table).with_version(&version).map_err(external)?;
+                let provider = LakelockTableProvider::from_scan(scan).map_err(external)?;
+                Ok(Some(Arc::new(provider.with_footer_cache(Arc::clone(&self.shared.footers)))))
+            }
+            (None, None) => Ok(None),
+        }
     }
 
     fn table_exist(&self, name: &str) -> bool {

@@ -8,10 +8,12 @@
 //! | tell what an error was about | [`table_error`] |
 //! | stop an insert | [`Interrupt`] |
 //! | see row ids, sequence numbers, files | [`MetadataColumn`] |
+//! | query an earlier version, or a table's metadata | [`sql`], [`TableName`], [`MetadataTableProvider`] |
 //!
 //! Reading, pruning and scheduling are DataFusion's; this crate plans which files to read, gives each its key and its
 //! column mapping, and names the file in every error.
 
+mod as_of;
 mod catalog;
 mod columns;
 mod conform;
@@ -21,17 +23,22 @@ mod footer_cache;
 mod insert;
 mod interrupt;
 mod metadata_columns;
+mod metadata_table;
 mod provider;
 mod reader;
+mod relations;
 mod session;
 mod source;
 mod star;
 mod statistics;
+mod table_name;
 
 pub use catalog::{LakelockCatalogProvider, LakelockSchemaProvider};
 pub use error::table_error;
 pub use footer_cache::FooterCache;
 pub use interrupt::Interrupt;
 pub use metadata_columns::MetadataColumn;
+pub use metadata_table::MetadataTableProvider;
 pub use provider::LakelockTableProvider;
-pub use session::{session_context, sql};
+pub use session::{parse, session_context, sql};
+pub use table_name::TableName;

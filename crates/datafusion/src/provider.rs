@@ -75,6 +75,15 @@ impl LakelockTableProvider {
         Self::of_scan(table, scan)
     }
 
+    /// A provider of what a scan reads: another version, or what was appended between two. Its filter is kept: rows that
+    /// do not match may be missing.
+    ///
+    /// # Errors
+    /// When the schema has something that is not supported.
+    pub fn from_scan(scan: TableScan) -> lakelock_iceberg::Result<Self> {
+        Self::of_scan(scan.table().clone(), scan)
+    }
+
     fn of_scan(table: Table, scan: TableScan) -> lakelock_iceberg::Result<Self> {
         let schema = schema_to_arrow(scan.schema())?;
         let defaults = Arc::new(InitialDefaults::new(scan.schema())?);
@@ -233,7 +242,9 @@ impl TableProvider for LakelockTableProvider {
         if insert_op != InsertOp::Append {
             return Err(self.unsupported(&insert_op.name().to_uppercase()));
         }
-        let Some(catalog) = &self.catalog else { return Err(self.unsupported("INSERT outside of a catalog")) };
+        let Some(catalog) = &self.catalog else {
+            return Err(self.unsupported("INSERT into a version, or outside of a catalog,"));
+        };
         if self.own_fields().len() != self.schema.fields().len() {
             return Err(self.unsupported("INSERT into metadata columns"));
         }

@@ -1,17 +1,20 @@
-//! Sessions over catalogs, and SQL that may ask for metadata columns.
+//! Sessions over catalogs, and the SQL that is understood in them.
 
 use std::sync::Arc;
 
 use datafusion::catalog::CatalogProvider;
+use datafusion::common::plan_err;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::dialect::dialect_from_str;
 use lakelock_catalog::Catalog;
 
 use crate::catalog::LakelockCatalogProvider;
 use crate::error::external;
 use crate::interrupt::Interrupt;
-use crate::star;
+use crate::{as_of, relations, star};
 
 /// A session in which the tables of catalogs can be queried: `namespace.table` in the first, `catalog.namespace.table`
 /// in any.
@@ -35,16 +38,21 @@ pub async fn session_context(catalogs: impl IntoIterator<Item = Arc<dyn Catalog>
     Ok(context)
 }
 
-/// Plans a statement as [`SessionContext::sql`] does, and also finds [`MetadataColumn`](crate::MetadataColumn)s by
-/// name, which `*` never includes.
+/// Plans a statement as [`SessionContext::sql`] does, and understands more:
+///
+/// - [`MetadataColumn`](crate::MetadataColumn)s by name, which `*` never includes;
+/// - earlier versions, as Spark writes them: `t VERSION AS OF 123` (a snapshot id), `t VERSION AS OF 'audit'` (a branch
+///   or tag), `t TIMESTAMP AS OF '2026-01-02 03:04:05'` (or seconds since 1970); a time without a zone is in that of the
+///   session, else UTC;
+/// - [`MetadataTable`](lakelock_iceberg::metadata_table::MetadataTable)s: `namespace.table.snapshots`.
 ///
 /// # Errors
 /// As DataFusion's, and for the few queries in which `*` cannot be told apart from metadata columns: with
 /// `natural join`, or `join ... using` together with `*`.
 pub async fn sql(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+    let mut statement = parse(context, sql)?;
     let mut state = context.state();
-    let dialect = state.config_options().sql_parser.dialect;
-    let mut statement = state.sql_to_statement(sql, &dialect)?;
+    relations::resolve(&state, &mut statement).await?;
     if lists_names(&statement) {
         for name in state.catalog_list().catalog_names() {
             let catalog = state.catalog_list().catalog(&name);
@@ -61,8 +69,26 @@ pub async fn sql(context: &SessionContext, sql: &str) -> Result<DataFrame> {
     context.execute_logical_plan(plan).await
 }
 
+/// Parses a statement of the language that [`sql`] understands. Planning it takes more than that: `sql` does all.
+///
+/// # Errors
+/// When it is none.
+pub fn parse(context: &SessionContext, sql: &str) -> Result<Statement> {
+    let state = context.state();
+    let options = state.config_options();
+    let dialect = options.sql_parser.dialect;
+    let Some(parsed) = dialect_from_str(dialect) else { return plan_err!("unknown SQL dialect {dialect}") };
+    let zone = options.execution.time_zone.as_deref().unwrap_or("UTC");
+    let options = as_of::Options {
+        dialect: parsed.as_ref(),
+        lower_case: options.sql_parser.enable_ident_normalization,
+        zone: zone.parse()?,
+    };
+    state.sql_to_statement(&as_of::rewrite(sql, &options)?, &dialect)
+}
+
 /// Whether a statement may read `information_schema`.
-fn lists_names(statement: &datafusion::sql::parser::Statement) -> bool {
+fn lists_names(statement: &Statement) -> bool {
     let text = statement.to_string().to_ascii_lowercase();
     text.starts_with("show") || text.contains("information_schema")
 }

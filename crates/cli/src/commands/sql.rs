@@ -35,6 +35,9 @@ Tables are NAMESPACE.TABLE; a namespace of several levels is quoted: \"a.b\".t.
 Without a statement, and on a terminal, this is a shell: statements end with a
 semicolon, Tab completes, \\? helps. Every table also has the columns _row_id,
 _last_updated_sequence_number, _file and _pos, for those who name them.
+VERSION AS OF (a snapshot id, branch or tag) and TIMESTAMP AS OF after a table
+read it as it was. TABLE.snapshots, .history, .refs, .files, .manifests,
+.entries, .partitions and more show its metadata, by Spark's names.
 Names are in lower case unless quoted: Shop.Orders is \"Shop\".\"Orders\". The
 language is DataFusion's; what changes tables is insert into, in one commit.
 
@@ -42,6 +45,8 @@ Examples:
   lakelock sql 'select day, sum(total) from shop.orders group by day order by day'
   lakelock sql 'select * from shop.orders' --output csv > orders.csv
   lakelock sql \"insert into shop.orders values (7, date '2024-02-29', 1.50)\"
+  lakelock sql 'select * from shop.orders version as of 3051729675574597004'
+  lakelock sql 'select committed_at, snapshot_id, operation from shop.orders.snapshots'
   lakelock sql -f report.sql --output json | jq .total
   echo 'select 1' | lakelock sql
   lakelock sql                                   the shell")]

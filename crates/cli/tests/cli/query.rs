@@ -49,6 +49,31 @@ fn statements_come_from_arguments_files_and_pipes() {
 }
 
 #[test]
+fn earlier_versions_and_metadata_can_be_queried() {
+    let folder = lake();
+    folder.write("b.csv", "id,name\n4,four\n");
+    folder.ok(&["load", "t.a", "b.csv"]);
+    let snapshots = folder.json(&["sql", "select snapshot_id, operation from t.a.snapshots order by committed_at"]);
+    let ids: Vec<i64> = snapshots.iter().map(|row| row["snapshot_id"].as_i64().unwrap()).collect();
+    assert_eq!(ids.len(), 2);
+    for (version, rows) in [(format!("version as of {}", ids[0]), 3), ("version as of 'main'".to_owned(), 4)] {
+        let count = format!("select count(*) as n, count(_row_id) as ids from main.t.a {version}");
+        assert_eq!(folder.json(&["sql", &count])[0], serde_json::json!({"n": rows, "ids": rows}), "{version}");
+    }
+    // The text [redacted], in hexadecimal digits.
+    let files = folder.json(&["sql", "select key_metadata, record_count from t.a.files order by 2"]);
+    assert_eq!(files[0], serde_json::json!({"key_metadata": "5b72656461637465645d", "record_count": 1}));
+    let error = folder.fails(1, &["sql", "select * from t.a version as of 'nowhere'"]);
+    assert!(error.contains("nowhere"), "{error}");
+    let run = folder.run(&["sql", "insert into t.a version as of 'main' values (5, 'five')"]);
+    assert!(run.code != 0 && run.stderr.contains("INSERT into a version"), "{}", run.stderr);
+    let error = folder.fails(2, &["sql", "select x from t.a.files version as of 'main'"]);
+    assert!(error.contains("no column x") && !error.contains("table list"), "{error}");
+    let error = folder.fails(2, &["sql", "select * from t.a timestamp as of 'soon'"]);
+    assert!(error.contains("2026-01-02 03:04:05"), "{error}");
+}
+
+#[test]
 fn rows_are_inserted_in_one_commit() {
     let folder = lake();
     let run = folder.run(&["sql", "insert into t.a values (4, 'four'), (5, null)"]);

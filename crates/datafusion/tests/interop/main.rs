@@ -8,11 +8,13 @@
 mod hive;
 mod java_tables;
 mod metadata_columns;
+mod metadata_tables;
 mod rows;
 mod secrets;
 mod shared_catalog;
 mod sql;
 mod tables;
 mod tampering;
+mod versions;
 
 use lakelock_interop::judge;

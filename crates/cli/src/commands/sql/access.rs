@@ -22,9 +22,7 @@ pub(super) enum Access {
 impl Access {
     /// That of a statement.
     pub(super) fn of(session: &SessionContext, statement: &str) -> Result<Self> {
-        let state = session.state();
-        let dialect = state.config_options().sql_parser.dialect;
-        let statement = state.sql_to_statement(statement, &dialect).map_err(sql_failure)?;
+        let statement = lakelock_datafusion::parse(session, statement).map_err(sql_failure)?;
         match &statement {
             Statement::Statement(inner) if matches!(**inner, SqlStatement::Insert(_)) => {
                 numbers::check(inner)?;
@@ -104,6 +102,7 @@ mod tests {
             ("with a as (select 1) select * from a", Ok(Access::Read)),
             ("(select 1) union (select 2)", Ok(Access::Read)),
             ("values (1)", Ok(Access::Read)),
+            ("select * from t version as of 'a' where b", Ok(Access::Read)),
             ("describe t", Ok(Access::Read)),
             ("show tables", Ok(Access::Read)),
             ("explain analyze select 1", Ok(Access::Explain)),

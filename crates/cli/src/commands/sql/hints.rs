@@ -3,6 +3,8 @@
 use datafusion::catalog::information_schema::INFORMATION_SCHEMA;
 use datafusion::common::{Column, SchemaError, TableReference};
 use datafusion::execution::context::SessionContext;
+use lakelock_datafusion::TableName;
+use lakelock_iceberg::metadata_table::MetadataTable;
 
 use crate::failure::Failure;
 use crate::names;
@@ -22,10 +24,24 @@ pub(super) fn add(failure: Failure, session: &SessionContext, statement: &str) -
 }
 
 fn tables_of(session: &SessionContext, statement: &str) -> Vec<TableReference> {
-    let state = session.state();
-    let dialect = state.config_options().sql_parser.dialect;
-    let statement = state.sql_to_statement(statement, &dialect);
-    statement.and_then(|statement| state.resolve_table_references(&statement)).unwrap_or_default()
+    let statement = lakelock_datafusion::parse(session, statement);
+    let tables = statement.and_then(|statement| session.state().resolve_table_references(&statement));
+    tables.unwrap_or_default().into_iter().map(|table| own_table(session, table)).collect()
+}
+
+/// The table that a version or a metadata table is one of.
+fn own_table(session: &SessionContext, table: TableReference) -> TableReference {
+    let name = TableName::parse(table.table()).table;
+    match table {
+        TableReference::Full { catalog, schema, .. }
+            if MetadataTable::by_name(&name).is_some() && session.catalog(&catalog).is_none() =>
+        {
+            TableReference::partial(catalog, schema)
+        }
+        TableReference::Full { catalog, schema, .. } => TableReference::full(catalog, schema, name),
+        TableReference::Partial { schema, .. } => TableReference::partial(schema, name),
+        TableReference::Bare { .. } => TableReference::bare(name),
+    }
 }
 
 /// What to write instead of a table's name, unless there is a table of that name.
