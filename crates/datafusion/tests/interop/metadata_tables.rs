@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayData};
+use datafusion::arrow::array::{Array, ArrayData, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::catalog::CatalogProvider;
@@ -196,7 +196,7 @@ async fn keys_are_redacted() {
         assert_eq!(shown.contains(&redacted), has_keys && is_filled, "{}", kind.name());
         for key in &keys {
             assert!(!shown.contains(&hex::encode(key)), "{}", kind.name());
-            let columns = batches.iter().flat_map(|batch| batch.columns());
+            let columns = batches.iter().flat_map(RecordBatch::columns);
             assert!(!columns.map(Array::to_data).any(|data| holds(&data, key)), "{}", kind.name());
         }
     }
@@ -209,6 +209,8 @@ fn holds(data: &ArrayData, key: &[u8]) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_metadata_json_tells_needs_no_key() {
+    use MetadataTable::{History, MetadataLogEntries, Refs, Snapshots};
+
     let folder = tempfile::tempdir().unwrap();
     let written = judge::write("versions", folder.path());
     let table = open(written["metadata"].as_str().unwrap()).await;
@@ -219,7 +221,6 @@ async fn what_metadata_json_tells_needs_no_key() {
     let table = Table::new(table.identifier().clone(), Arc::clone(table.document()), location, io);
     for kind in MetadataTable::ALL {
         let outcome = kind.read(&table, None).await.map_err(|e| e.kind());
-        use MetadataTable::{History, MetadataLogEntries, Refs, Snapshots};
         match kind {
             History | MetadataLogEntries | Refs | Snapshots => assert!(outcome.is_ok(), "{}", kind.name()),
             _ => assert_eq!(outcome.unwrap_err(), ErrorKind::Encryption, "{}", kind.name()),
