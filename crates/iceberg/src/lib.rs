@@ -9,6 +9,7 @@
 //! | plan a scan | [`scan::TableScan`] |
 //! | find an earlier version | [`TableVersion`], [`Table::snapshot_at`] |
 //! | show metadata as rows | [`metadata_table::MetadataTable`] |
+//! | read deletion vectors | [`deletes`] |
 //! | convert between Iceberg's and Arrow's schemas | [`arrow_schema`] |
 //! | read schemas and partition specs that a person typed | [`schema_text`] |
 //! | write data files | [`write::DataFileWriter`] |
@@ -19,6 +20,7 @@
 
 pub mod arrow_schema;
 pub mod commit;
+pub mod deletes;
 pub mod encryption;
 mod error;
 pub mod manifest;

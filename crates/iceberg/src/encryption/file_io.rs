@@ -1,6 +1,7 @@
 //! What a table hands out to open and write its files.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -100,18 +101,40 @@ impl EncryptingFileIO {
             self.check_plaintext(location)?;
             return self.storage.read(location).await.map_err(|error| from_storage("read", location, error));
         };
+        self.decrypting(location, key_metadata)?.read_all().await.map_err(|error| from_storage("read", location, error))
+    }
+
+    /// Reads a part of a file that is read as AGS1 if it is encrypted: `range` counts plaintext bytes.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`ErrorKind::InvalidData`] too if the file is shorter.
+    pub async fn read_range(
+        &self,
+        location: &str,
+        key_metadata: Option<&StandardKeyMetadata>,
+        range: Range<u64>,
+    ) -> Result<Bytes> {
+        let Some(key_metadata) = key_metadata else {
+            self.check_plaintext(location)?;
+            let read = self.storage.read_range(location, range).await;
+            return read.map_err(|error| from_storage("read", location, error));
+        };
+        let reader = self.decrypting(location, key_metadata)?;
+        let length = reader.plain_length();
+        if range.end > length {
+            let message = format!("bytes {}..{} of {location} were asked for: it has {length}", range.start, range.end);
+            return Err(Error::new(ErrorKind::InvalidData, message));
+        }
+        reader.read_range(range).await.map_err(|error| from_storage("read", location, error))
+    }
+
+    fn decrypting(&self, location: &str, key_metadata: &StandardKeyMetadata) -> Result<EncryptedReader> {
         if key_metadata.file_length().is_none() {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                format!("the key metadata of {location} has no file length"),
-            ));
+            let message = format!("the key metadata of {location} has no file length");
+            return Err(Error::new(ErrorKind::InvalidData, message));
         }
-        let reader = EncryptedReader::open(&self.storage, location, key_metadata);
-        match reader {
-            Ok(reader) => reader.read_all().await,
-            Err(error) => Err(error),
-        }
-        .map_err(|error| from_storage("read", location, error))
+        EncryptedReader::open(&self.storage, location, key_metadata)
+            .map_err(|error| from_storage("read", location, error))
     }
 
     /// The key metadata with which a file (data file, delete file or manifest) found in the table is to be opened, by
