@@ -3,10 +3,13 @@ package lakelock.judge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileContent;
@@ -24,11 +27,14 @@ import org.apache.iceberg.data.Record;
 import org.apache.iceberg.deletes.BaseDVFileWriter;
 import org.apache.iceberg.deletes.DVFileWriter;
 import org.apache.iceberg.deletes.EqualityDeleteWriter;
+import org.apache.iceberg.deletes.PositionDelete;
+import org.apache.iceberg.deletes.PositionDeleteWriter;
 import org.apache.iceberg.encryption.EncryptedOutputFile;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.DataWriter;
 import org.apache.iceberg.io.DeleteWriteResult;
 import org.apache.iceberg.io.OutputFileFactory;
+import org.apache.iceberg.types.TypeUtil;
 
 /** Writes a table's data and delete files with Java's generic writers; commits nothing. */
 final class FileMaker {
@@ -76,18 +82,38 @@ final class FileMaker {
     return writer.toDataFile();
   }
 
-  /** A delete file of an unpartitioned table: all rows with these values in these columns. */
-  DeleteFile equalityDelete(List<String> columns, List<Record> keys) {
+  /** A delete file of the current spec: all rows of a partition with these values in these columns, of all without one. */
+  DeleteFile equalityDelete(List<String> columns, List<Record> keys, StructLike partition) {
+    Set<Integer> ids = new LinkedHashSet<>();
+    columns.forEach(column -> ids.add(table.schema().findField(column).fieldId()));
     GenericFileWriterFactory factory =
         new GenericFileWriterFactory.Builder(table)
             .deleteFileFormat(FileFormat.PARQUET)
-            .equalityFieldIds(columns.stream().mapToInt(column -> table.schema().findField(column).fieldId()).toArray())
-            .equalityDeleteRowSchema(table.schema().select(columns))
+            .equalityFieldIds(ids.stream().mapToInt(Integer::intValue).toArray())
+            .equalityDeleteRowSchema(TypeUtil.select(table.schema(), ids))
             .build();
     EqualityDeleteWriter<Record> writer =
-        factory.newEqualityDeleteWriter(output(FileFormat.PARQUET, null), table.spec(), null);
+        factory.newEqualityDeleteWriter(output(FileFormat.PARQUET, partition), table.spec(), partition);
     try (writer) {
       keys.forEach(writer::write);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return writer.toDeleteFile();
+  }
+
+  /** A position delete file, as tables before version 3 have them, of data files of one partition. */
+  DeleteFile positionDelete(List<Position> positions) {
+    GenericFileWriterFactory factory =
+        new GenericFileWriterFactory.Builder(table).deleteFileFormat(FileFormat.PARQUET).build();
+    StructLike partition = table.spec().isUnpartitioned() ? null : positions.get(0).file().partition();
+    PositionDeleteWriter<Record> writer =
+        factory.newPositionDeleteWriter(output(FileFormat.PARQUET, partition), table.spec(), partition);
+    Comparator<Position> order = Comparator.comparing(position -> position.file().location());
+    try (writer) {
+      positions.stream()
+          .sorted(order.thenComparing(Position::row))
+          .forEach(position -> writer.write(PositionDelete.<Record>create().set(position.file().location(), position.row())));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

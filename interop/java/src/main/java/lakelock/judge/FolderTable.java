@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.iceberg.AppendFiles;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.RowDelta;
@@ -60,6 +61,15 @@ final class FolderTable {
     RowDelta delta = table.newRowDelta().validateFromSnapshot(table.currentSnapshot().snapshotId());
     vectors.deleteFiles().forEach(delta::addDeletes);
     vectors.rewrittenDeleteFiles().forEach(delta::removeDeletes);
+    delta.commit();
+  }
+
+  /** Commits delete files. */
+  void delete(DeleteFile... deletes) {
+    RowDelta delta = table.newRowDelta();
+    for (DeleteFile file : deletes) {
+      delta.addDeletes(file);
+    }
     delta.commit();
   }
 }

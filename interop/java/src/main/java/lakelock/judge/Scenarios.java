@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
@@ -25,7 +24,7 @@ import org.apache.iceberg.types.Types;
 final class Scenarios {
   private static final long DAY_MS = 24L * 60 * 60 * 1000;
 
-  private static final Schema SMALL =
+  static final Schema SMALL =
       new Schema(required(1, "id", Types.LongType.get()), optional(2, "name", Types.StringType.get()));
 
   private static final Schema TIMES =
@@ -63,8 +62,7 @@ final class Scenarios {
     ALL.put("key24", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "24")), 2));
     ALL.put("key32", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "32")), 2));
     ALL.put("several-keks", Scenarios::severalKeks);
-    ALL.put("deletes-dv", Scenarios::deletesDv);
-    ALL.put("deletes-equality", Scenarios::deletesEquality);
+    ALL.putAll(DeleteScenarios.ALL);
     ALL.put("avro-data", Scenarios::avroData);
     ALL.put("compacted", Scenarios::compacted);
     ALL.put("branches", Scenarios::branches);
@@ -90,19 +88,19 @@ final class Scenarios {
     return scenario.write(maker);
   }
 
-  private static PartitionSpec.Builder spec(Schema schema) {
+  static PartitionSpec.Builder spec(Schema schema) {
     return PartitionSpec.builderFor(schema);
   }
 
   /** As many commits of 14 rows, the first rows of each with nulls, extremes and odd values. */
-  private static FolderTable appends(FolderTable table, int commits) {
+  static FolderTable appends(FolderTable table, int commits) {
     for (int i = 0; i < commits; i++) {
       table.append(FileFormat.PARQUET, RowMaker.rows(table.table.schema(), 14, 100L * i, i, true));
     }
     return table;
   }
 
-  private static List<Record> plainRows(FolderTable table, int rows, long first) {
+  static List<Record> plainRows(FolderTable table, int rows, long first) {
     return RowMaker.rows(table.table.schema(), rows, first, first, false);
   }
 
@@ -218,27 +216,6 @@ final class Scenarios {
     appends(table, 1);
     table.ops.setTimeShift(2 * 731 * DAY_MS);
     return appends(table, 1);
-  }
-
-  private static FolderTable deletesDv(TableMaker maker) {
-    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
-    DataFile first = table.append(FileFormat.PARQUET, plainRows(table, 10, 0)).get(0);
-    DataFile second = table.append(FileFormat.PARQUET, plainRows(table, 10, 100)).get(0);
-    table.delete(List.of(
-        new FileMaker.Position(first, 0), new FileMaker.Position(first, 9), new FileMaker.Position(second, 4)));
-    table.delete(List.of(new FileMaker.Position(first, 5)));
-    return table;
-  }
-
-  private static FolderTable deletesEquality(TableMaker maker) {
-    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
-    table.append(FileFormat.PARQUET, plainRows(table, 10, 0));
-    Record key = GenericRecord.create(table.table.schema().select("id"));
-    key.setField("id", 3L);
-    table.table.newRowDelta()
-        .addDeletes(table.files.equalityDelete(List.of("id"), List.of(key)))
-        .commit();
-    return table;
   }
 
   private static FolderTable avroData(TableMaker maker) {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import lakelock.judge.History.Manifest;
@@ -37,8 +38,9 @@ class CheckTest {
   }
 
   static Stream<String> encrypted() {
-    // A fixed partition value makes Java write manifests that are not Avro.
-    return Scenarios.names().stream().filter(name -> !name.equals("plaintext") && !name.equals("partitioned-identity-fixed"));
+    // A fixed partition value makes Java write manifests that are not Avro; files from before an upgrade have old headers.
+    Set<String> others = Set.of("plaintext", "partitioned-identity-fixed", "deletes-positions", "deletes-upgraded");
+    return Scenarios.names().stream().filter(name -> !name.startsWith("broken") && !others.contains(name));
   }
 
   @ParameterizedTest
