@@ -61,6 +61,9 @@ fn describe(table: &Table, now: i64) -> Map<String, Value> {
             "id": snapshot.snapshot_id().to_string(), "committed_at": instant(snapshot.timestamp_ms()),
             "operation": snapshot.summary().operation.as_str(), "rows": count(snapshot, "total-records"),
             "data_files": count(snapshot, "total-data-files"), "stored_bytes": count(snapshot, "total-files-size"),
+            "delete_files": count(snapshot, "total-delete-files"),
+            "position_deletes": count(snapshot, "total-position-deletes"),
+            "equality_deletes": count(snapshot, "total-equality-deletes"),
         })
     });
     let mut properties: Vec<_> = metadata.properties().iter().collect();
@@ -144,6 +147,15 @@ fn print_for_people(description: &Map<String, Value>, paint: Paint) -> Result<()
         let files = if current["data_files"] == 1 { "data file" } else { "data files" };
         let size = format!("{} in {} {files}", number(&current["rows"]), number(&current["data_files"]));
         writeln!(out, "{}", line("rows", size))?;
+        if current["delete_files"].as_u64().is_some_and(|files| files > 0) {
+            let deletes = format!(
+                "{} by position and {} by value, in {} delete files",
+                number(&current["position_deletes"]),
+                number(&current["equality_deletes"]),
+                number(&current["delete_files"])
+            );
+            writeln!(out, "{}", line("deletes", deletes))?;
+        }
     }
 
     writeln!(out, "\n{}", paint.bold("Columns"))?;
