@@ -81,7 +81,7 @@ impl Conform {
         }
     }
 
-    fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
+    pub(crate) fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
         Ok(match self {
             Self::Keep => Arc::clone(array),
             Self::Cast(to) => {

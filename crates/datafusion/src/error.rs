@@ -19,10 +19,10 @@ pub(crate) fn external(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Dat
     DataFusionError::External(error.into())
 }
 
-/// An error met while reading a data file, as one that names it.
+/// An error met while reading a file of this kind ("data file"), as one that names it.
 ///
 /// Errors of the query's own expressions, which DataFusion evaluates while it reads, pass as they are.
-pub(crate) fn while_reading(location: &str, error: DataFusionError) -> DataFusionError {
+pub(crate) fn while_reading(what: &str, location: &str, error: DataFusionError) -> DataFusionError {
     if !is_of_file(&error) || find::<NamedFile>(&error).is_some() {
         return error;
     }
@@ -32,11 +32,11 @@ pub(crate) fn while_reading(location: &str, error: DataFusionError) -> DataFusio
         (None, Some(_)) => ErrorKind::Storage,
         (None, None) => ErrorKind::InvalidData,
     };
-    let what = match kind {
+    let why = match kind {
         ErrorKind::InvalidData => ": it is damaged, or not encrypted with the key that the table keeps for it",
         _ => "",
     };
-    let message = format!("cannot read data file {location}{what}");
+    let message = format!("cannot read {what} {location}{why}");
     external(Error::new(kind, message).with_source(NamedFile(error)))
 }
 

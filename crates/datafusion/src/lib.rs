@@ -10,13 +10,14 @@
 //! | see row ids, sequence numbers, files | [`MetadataColumn`] |
 //! | query an earlier version, or a table's metadata | [`sql`], [`TableName`], [`MetadataTableProvider`] |
 //!
-//! Reading, pruning and scheduling are DataFusion's; this crate plans which files to read, gives each its key and its
-//! column mapping, and names the file in every error.
+//! Reading, pruning and scheduling are DataFusion's; this crate plans which files to read, gives each its key, its
+//! column mapping and its deletes, and names the file in every error.
 
 mod as_of;
 mod catalog;
 mod columns;
 mod conform;
+mod deletes;
 mod error;
 mod filter;
 mod footer_cache;

@@ -11,7 +11,7 @@ use datafusion::common::config::TableParquetOptions;
 use datafusion::common::project_schema;
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, FileSource, ParquetSource};
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -28,17 +28,15 @@ use lakelock_iceberg::{Error, ErrorKind, Table};
 use object_store::ObjectMeta;
 
 use crate::columns::{InitialDefaults, scalar};
+use crate::deletes::{EqualityDeletes, ScanDeletes};
 use crate::error::external;
 use crate::filter::to_predicate;
 use crate::footer_cache::FooterCache;
 use crate::insert::AppendSink;
 use crate::metadata_columns::MetadataColumn;
-use crate::reader::{FileToRead, KeyedReaderFactory};
+use crate::reader::{FOOTER_READ, FileToRead, KeyedReaderFactory};
 use crate::source::DataFileSource;
 use crate::statistics::statistics;
-
-/// Bytes read from the end of a file at first: the footer of most files, in one request.
-const FOOTER_READ: usize = 64 << 10;
 
 /// One version of a table, for queries.
 ///
@@ -131,8 +129,9 @@ impl LakelockTableProvider {
         self.schema.fields().iter().filter(|field| MetadataColumn::of(field).is_none()).cloned().collect()
     }
 
-    /// What the Parquet source is told of the table's columns. Positions are made for each row, so only on demand.
-    fn table_schema(&self, projection: Option<&Vec<usize>>) -> TableSchema {
+    /// What the Parquet source is told of the table's columns, with `more` of them. Positions are made for each row, so
+    /// only on demand.
+    fn table_schema(&self, projection: Option<&Vec<usize>>, more: &[FieldRef]) -> TableSchema {
         let selected = |at: usize| projection.is_none_or(|projection| projection.contains(&at));
         let (mut file, mut positions) = (Vec::new(), Vec::new());
         let mut wanted = false;
@@ -148,6 +147,7 @@ impl LakelockTableProvider {
             positions.push(MetadataColumn::Position.field());
         }
         let positions = if wanted { positions } else { Vec::new() };
+        file.extend_from_slice(more);
         TableSchema::builder(Arc::new(ArrowSchema::new(file))).with_virtual_columns(positions).build()
     }
 
@@ -163,6 +163,22 @@ impl LakelockTableProvider {
         };
         let to_read = FileToRead { task: Arc::new(task.clone()), store, path };
         Ok(PartitionedFile::new_from_meta(meta).with_extension(to_read))
+    }
+
+    fn parquet(&self, state: &dyn Session, table_schema: TableSchema) -> Arc<dyn FileSource> {
+        let mut options =
+            TableParquetOptions { global: state.config_options().execution.parquet.clone(), ..Default::default() };
+        // Bloom filters lie in the clear even in encrypted files, so that anyone who can write there could make a
+        // query miss rows.
+        options.global.bloom_filter_on_read = false;
+        // What legacy timestamps hold does not fit nanoseconds.
+        options.global.coerce_int96 = Some("us".to_owned());
+        let readers = KeyedReaderFactory::new(Arc::clone(&self.footers));
+        let source = ParquetSource::new(table_schema)
+            .with_table_parquet_options(options)
+            .with_metadata_size_hint(FOOTER_READ)
+            .with_parquet_file_reader_factory(Arc::new(readers));
+        Arc::new(source)
     }
 
     fn unsupported(&self, what: &str) -> datafusion::error::DataFusionError {
@@ -202,23 +218,23 @@ impl TableProvider for LakelockTableProvider {
             return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema, projection)?)));
         }
 
-        let table_schema = self.table_schema(projection);
+        let equality = EqualityDeletes::plan(&tasks, self.scan.schema(), self.table.metadata())?;
+        let (comparing, defaults) = match &equality {
+            Some(equality) => {
+                let all = schema_to_arrow(equality.schema()).map_err(external)?;
+                let more = &all.fields()[self.scan.schema().as_struct().fields().len()..];
+                let source = self.parquet(state, self.table_schema(projection, more));
+                (Some(source), Arc::clone(equality.defaults()))
+            }
+            None => (None, Arc::clone(&self.defaults)),
+        };
+        let deletes = ScanDeletes::new(self.table.io().clone(), Arc::clone(&self.footers), equality);
+
+        let table_schema = self.table_schema(projection, &[]);
         let statistics = statistics(&tasks, self.scan.schema(), table_schema.table_schema());
         let files = tasks.iter().map(|task| self.file(task)).collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(files).split_files(state.config().target_partitions().max(1));
-
-        let mut options =
-            TableParquetOptions { global: state.config_options().execution.parquet.clone(), ..Default::default() };
-        // Bloom filters lie in the clear even in encrypted files, so that anyone who can write there could make a
-        // query miss rows.
-        options.global.bloom_filter_on_read = false;
-        // What legacy timestamps hold does not fit nanoseconds.
-        options.global.coerce_int96 = Some("us".to_owned());
-        let parquet = ParquetSource::new(table_schema)
-            .with_table_parquet_options(options)
-            .with_metadata_size_hint(FOOTER_READ)
-            .with_parquet_file_reader_factory(Arc::new(KeyedReaderFactory::new(Arc::clone(&self.footers))));
-        let source = DataFileSource::new(Arc::new(parquet), Arc::clone(&self.defaults));
+        let source = DataFileSource::new(self.parquet(state, table_schema), comparing, defaults, Arc::new(deletes));
         // Files bring their own store; this URL only has to be one that DataFusion always knows.
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(groups)
@@ -296,7 +312,8 @@ fn truncate(tasks: &mut Vec<FileScanTask>, limit: usize) {
     let mut left = limit as u64;
     tasks.retain(|task| {
         let needed = left > 0;
-        left = left.saturating_sub(task.record_count());
+        // How many rows equality deletes leave is not known: possibly none.
+        left = left.saturating_sub(task.live_record_count().unwrap_or(0));
         needed
     });
 }

@@ -15,6 +15,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use lakelock_crypto::{KeyLength, StandardKeyMetadata};
+use lakelock_iceberg::manifest::FileContent;
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use object_store::path::Path;
@@ -28,6 +29,9 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataR
 use parquet::schema::types::Type;
 
 use crate::footer_cache::FooterCache;
+
+/// Bytes read from the end of a file at first: the footer of most files, in one request.
+pub(crate) const FOOTER_READ: usize = 64 << 10;
 
 /// The last bytes of a Parquet file with an encrypted footer.
 const ENCRYPTED_FOOTER_MAGIC: &[u8] = b"PARE";
@@ -75,7 +79,8 @@ impl ParquetFileReaderFactory for KeyedReaderFactory {
     }
 }
 
-struct KeyedReader {
+/// Reads one file.
+pub(crate) struct KeyedReader {
     file: FileToRead,
     metadata_size_hint: Option<usize>,
     metrics: ParquetFileMetrics,
@@ -83,6 +88,12 @@ struct KeyedReader {
 }
 
 impl KeyedReader {
+    /// A reader outside of any plan, so without metrics of one.
+    pub(crate) fn open(file: FileToRead, footers: Arc<FooterCache>) -> Self {
+        let metrics = ParquetFileMetrics::new(0, file.path.as_ref(), &ExecutionPlanMetricsSet::new());
+        Self { file, metadata_size_hint: Some(FOOTER_READ), metrics, footers }
+    }
+
     async fn metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
         let task = Arc::clone(&self.file.task);
         if let Some(footer) = self.footers.get(&task) {
@@ -144,7 +155,8 @@ fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
 }
 
 fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
-    ParquetError::External(Box::new(Error::new(kind, format!("data file {} {what}", task.location()))))
+    let file = if task.data_file().content == FileContent::Data { "data file" } else { "delete file" };
+    ParquetError::External(Box::new(Error::new(kind, format!("{file} {} {what}", task.location()))))
 }
 
 /// Refuses a file that was cut or extended. The store says how long it is with every range; the footer is always read

@@ -1,8 +1,8 @@
 //! DataFusion's Parquet source, with what a table's files need besides.
 //!
-//! All reading, pruning and scheduling is DataFusion's. This wrapper gives each file its own column mapping, names the
-//! file in every error, and keeps those filters out of the reader that it could not apply to a column made from
-//! something else than one column of the file.
+//! All reading, pruning and scheduling is DataFusion's. This wrapper gives each file its own column mapping and its
+//! deletes, names the file in every error, and keeps those filters out of the reader that it could not apply to a column
+//! made from something else than one column of the file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
+use datafusion::physical_expr::utils::reassign_expr_columns;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
@@ -23,10 +24,12 @@ use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use object_store::ObjectStore;
 
 use crate::columns::{FieldIdAdapterFactory, InitialDefaults};
+use crate::deletes::{EqualityFilter, FileDeletes, ScanDeletes};
 use crate::error::{external, while_reading};
 use crate::metadata_columns::MetadataColumn;
 use crate::reader::FileToRead;
@@ -35,16 +38,43 @@ use crate::reader::FileToRead;
 #[derive(Clone)]
 pub(crate) struct DataFileSource {
     parquet: Arc<dyn FileSource>,
+    /// For files with equality deletes: the same with all columns, those that only such deletes compare included.
+    comparing: Option<Arc<dyn FileSource>>,
     defaults: Arc<InitialDefaults>,
+    deletes: Arc<ScanDeletes>,
 }
 
 impl DataFileSource {
-    pub(crate) fn new(parquet: Arc<dyn FileSource>, defaults: Arc<InitialDefaults>) -> Self {
-        Self { parquet, defaults }
+    pub(crate) fn new(
+        parquet: Arc<dyn FileSource>,
+        comparing: Option<Arc<dyn FileSource>>,
+        defaults: Arc<InitialDefaults>,
+        deletes: Arc<ScanDeletes>,
+    ) -> Self {
+        Self { parquet, comparing, defaults, deletes }
     }
 
-    fn with(&self, parquet: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self { parquet, defaults: Arc::clone(&self.defaults) })
+    fn with(&self, parquet: Arc<dyn FileSource>, comparing: Option<Arc<dyn FileSource>>) -> Arc<dyn FileSource> {
+        let (defaults, deletes) = (Arc::clone(&self.defaults), Arc::clone(&self.deletes));
+        Arc::new(Self { parquet, comparing, defaults, deletes })
+    }
+
+    /// The source for files with equality deletes: the query's columns, and after them those to compare.
+    fn comparing(&self) -> Result<Arc<dyn FileSource>> {
+        let parts = self.comparing.as_ref().zip(self.deletes.equality()).zip(self.parquet.projection());
+        let Some(((source, equality), own)) = parts else { return Err(internal("equality deletes were not planned")) };
+        let schema = source.table_schema().table_schema();
+        let own = own.iter().map(|column| {
+            let expr = reassign_expr_columns(Arc::clone(&column.expr), schema)?;
+            Ok(ProjectionExpr::new(expr, column.alias.clone()))
+        });
+        let compared = equality.columns().iter().map(|name| {
+            let column = Column::new_with_schema(name, schema)?;
+            Ok(ProjectionExpr::new(Arc::new(column), format!("{name} (compared)")))
+        });
+        let all = own.chain(compared).collect::<Result<Vec<_>>>()?;
+        let projected = source.try_pushdown_projection(&ProjectionExprs::new(all))?;
+        projected.ok_or_else(|| internal("the Parquet source takes no projection"))
     }
 
     /// Whether each column that a filter names is one column of the file, or none, and not a floating-point one: Parquet's
@@ -67,7 +97,7 @@ impl DataFileSource {
 
 impl FileSource for DataFileSource {
     fn create_file_opener(&self, _: Arc<dyn ObjectStore>, _: &FileScanConfig, _: usize) -> Result<Arc<dyn FileOpener>> {
-        Err(external(Error::new(ErrorKind::Internal, "data files are read by morsels, not by an opener")))
+        Err(internal("data files are read by morsels, not by an opener"))
     }
 
     fn create_morselizer(
@@ -78,7 +108,7 @@ impl FileSource for DataFileSource {
     ) -> Result<Box<dyn Morselizer>> {
         // It is cloned for each file: without the list of all files.
         let config = FileScanConfigBuilder::from(base_config.clone()).with_file_groups(Vec::new()).build();
-        Ok(Box::new(DataFileMorselizer { source: self.clone(), object_store, config, partition }))
+        Ok(Box::new(DataFileMorselizer(Arc::new(Opener { source: self.clone(), object_store, config, partition }))))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -86,7 +116,8 @@ impl FileSource for DataFileSource {
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
-        self.with(self.parquet.with_batch_size(batch_size))
+        let comparing = self.comparing.as_ref().map(|source| source.with_batch_size(batch_size));
+        self.with(self.parquet.with_batch_size(batch_size), comparing)
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -119,13 +150,21 @@ impl FileSource for DataFileSource {
         config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
         let can: Vec<bool> = filters.iter().map(|filter| self.can_be_pushed_down(filter)).collect();
-        let pushed = filters.into_iter().zip(&can).filter_map(|(filter, can)| can.then_some(filter)).collect();
+        let pushed = filters.into_iter().zip(&can).filter_map(|(filter, can)| can.then_some(filter));
+        let pushed: Vec<_> = pushed.collect();
+        let comparing = match &self.comparing {
+            Some(source) => {
+                let same = source.try_pushdown_filters(pushed.clone(), config)?.updated_node;
+                Some(same.unwrap_or_else(|| Arc::clone(source)))
+            }
+            None => None,
+        };
         let result = self.parquet.try_pushdown_filters(pushed, config)?;
         let mut answers = result.filters.into_iter();
         let answers = can.iter().map(|can| if *can { answers.next() } else { None }.unwrap_or(PushedDown::No));
         Ok(FilterPushdownPropagation {
             filters: answers.collect(),
-            updated_node: result.updated_node.map(|parquet| self.with(parquet)),
+            updated_node: result.updated_node.map(|parquet| self.with(parquet, comparing)),
         })
     }
 
@@ -134,7 +173,9 @@ impl FileSource for DataFileSource {
         order: &[PhysicalSortExpr],
         eq_properties: &EquivalenceProperties,
     ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
-        Ok(self.parquet.try_pushdown_sort(order, eq_properties)?.map(|parquet| self.with(parquet)))
+        // Files with equality deletes need not be read in this order: it is a hint, unless files are sorted already.
+        let sorted = self.parquet.try_pushdown_sort(order, eq_properties)?;
+        Ok(sorted.map(|parquet| self.with(parquet, self.comparing.clone())))
     }
 
     fn reorder_files(&self, files: Vec<PartitionedFile>) -> Vec<PartitionedFile> {
@@ -142,7 +183,8 @@ impl FileSource for DataFileSource {
     }
 
     fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
-        Ok(self.parquet.try_pushdown_projection(projection)?.map(|parquet| self.with(parquet)))
+        let projected = self.parquet.try_pushdown_projection(projection)?;
+        Ok(projected.map(|parquet| self.with(parquet, self.comparing.clone())))
     }
 
     fn apply_expressions(
@@ -153,75 +195,145 @@ impl FileSource for DataFileSource {
     }
 }
 
-/// Reads each file with its own column mapping.
-struct DataFileMorselizer {
+/// Reads each file with its own column mapping, once its deletes are loaded.
+#[derive(Debug)]
+struct DataFileMorselizer(Arc<Opener>);
+
+impl Morselizer for DataFileMorselizer {
+    fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
+        let Some(to_read) = file.extension::<FileToRead>() else {
+            return Err(internal(&format!("file {} is not part of a table scan", file.path())));
+        };
+        if to_read.task.deletes().is_empty() {
+            return self.0.open(file, FileDeletes { selection: None, equality: None });
+        }
+        let task = Arc::clone(&to_read.task);
+        Ok(Box::new(LoadingDeletes { opener: Arc::clone(&self.0), task, file }))
+    }
+}
+
+/// Opens files.
+struct Opener {
     source: DataFileSource,
     object_store: Arc<dyn ObjectStore>,
     config: FileScanConfig,
     partition: usize,
 }
 
-impl fmt::Debug for DataFileMorselizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DataFileMorselizer").field("partition", &self.partition).finish_non_exhaustive()
-    }
-}
-
-impl Morselizer for DataFileMorselizer {
-    fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
+impl Opener {
+    fn open(&self, file: PartitionedFile, deletes: FileDeletes) -> Result<Box<dyn MorselPlanner>> {
         let Some(to_read) = file.extension::<FileToRead>() else {
-            let message = format!("file {} is not part of a table scan", file.path());
-            return Err(external(Error::new(ErrorKind::Internal, message)));
+            return Err(internal(&format!("file {} is not part of a table scan", file.path())));
         };
         let task = Arc::clone(&to_read.task);
-        let location: Arc<str> = task.location().into();
+        let context = Arc::new(FileContext { location: task.location().into(), deleted: deletes.equality });
         let adapter = FieldIdAdapterFactory::new(Arc::clone(&self.source.defaults), task);
         let mut config = self.config.clone();
         config.expr_adapter_factory = Some(Arc::new(adapter));
-        let parquet = &self.source.parquet;
+        let parquet = if context.deleted.is_some() {
+            // What the reader counts may be deleted yet.
+            config.limit = None;
+            self.source.comparing()?
+        } else {
+            Arc::clone(&self.source.parquet)
+        };
+        let file = match deletes.selection {
+            Some(selection) => file.with_extension(selection),
+            None => file,
+        };
         let planner = parquet
             .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)
             .and_then(|morselizer| morselizer.plan_file(file))
-            .map_err(|e| while_reading(&location, e))?;
-        Ok(Box::new(Named { location, inner: planner }))
+            .map_err(|e| context.failed(e))?;
+        Ok(Box::new(OfFile { context, inner: planner }))
     }
 }
 
-/// Names the file in the errors of a planner or a morsel.
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener").field("partition", &self.partition).finish_non_exhaustive()
+    }
+}
+
+/// A file whose deletes are to be loaded first.
 #[derive(Debug)]
-struct Named<T> {
+struct LoadingDeletes {
+    opener: Arc<Opener>,
+    task: Arc<FileScanTask>,
+    file: PartitionedFile,
+}
+
+impl MorselPlanner for LoadingDeletes {
+    fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
+        let Self { opener, task, file } = *self;
+        Ok(Some(MorselPlan::new().with_pending_planner(async move {
+            let deletes = opener.source.deletes.of(&task).await?;
+            opener.open(file, deletes)
+        })))
+    }
+}
+
+/// What is done to all that comes of a file.
+#[derive(Debug)]
+struct FileContext {
     location: Arc<str>,
+    deleted: Option<Arc<EqualityFilter>>,
+}
+
+impl FileContext {
+    /// Names the file.
+    fn failed(&self, error: DataFusionError) -> DataFusionError {
+        while_reading("data file", &self.location, error)
+    }
+
+    fn live(&self, batch: Result<RecordBatch>) -> Result<RecordBatch> {
+        let batch = batch.map_err(|e| self.failed(e))?;
+        match &self.deleted {
+            Some(deleted) => deleted.apply(&batch),
+            None => Ok(batch),
+        }
+    }
+}
+
+/// A planner or a morsel of a file.
+#[derive(Debug)]
+struct OfFile<T> {
+    context: Arc<FileContext>,
     inner: T,
 }
 
-impl<T> Named<T> {
-    fn new(location: &Arc<str>, inner: T) -> Self {
-        Self { location: Arc::clone(location), inner }
+impl<T> OfFile<T> {
+    fn new(context: &Arc<FileContext>, inner: T) -> Self {
+        Self { context: Arc::clone(context), inner }
     }
 }
 
-impl MorselPlanner for Named<Box<dyn MorselPlanner>> {
+impl MorselPlanner for OfFile<Box<dyn MorselPlanner>> {
     fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
-        let location = self.location;
-        let Some(mut plan) = self.inner.plan().map_err(|e| while_reading(&location, e))? else { return Ok(None) };
+        let context = self.context;
+        let Some(mut plan) = self.inner.plan().map_err(|e| context.failed(e))? else { return Ok(None) };
         let morsels =
-            plan.take_morsels().into_iter().map(|inner| Box::new(Named::new(&location, inner)) as _).collect();
+            plan.take_morsels().into_iter().map(|inner| Box::new(OfFile::new(&context, inner)) as _).collect();
         let planners =
-            plan.take_ready_planners().into_iter().map(|inner| Box::new(Named::new(&location, inner)) as _).collect();
+            plan.take_ready_planners().into_iter().map(|inner| Box::new(OfFile::new(&context, inner)) as _).collect();
         let mut named = MorselPlan::new().with_morsels(morsels).with_planners(planners);
         if let Some(pending) = plan.take_pending_planner() {
             named.set_pending_planner(async move {
-                let inner = pending.await.map_err(|e| while_reading(&location, e))?;
-                Ok(Box::new(Named::new(&location, inner)) as _)
+                let inner = pending.await.map_err(|e| context.failed(e))?;
+                Ok(Box::new(OfFile::new(&context, inner)) as _)
             });
         }
         Ok(Some(named))
     }
 }
 
-impl Morsel for Named<Box<dyn Morsel>> {
+impl Morsel for OfFile<Box<dyn Morsel>> {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
-        let location = self.location;
-        self.inner.into_stream().map(move |batch| batch.map_err(|e| while_reading(&location, e))).boxed()
+        let context = self.context;
+        self.inner.into_stream().map(move |batch| context.live(batch)).boxed()
     }
+}
+
+fn internal(message: &str) -> DataFusionError {
+    external(Error::new(ErrorKind::Internal, message))
 }

@@ -16,13 +16,17 @@ type Bounds = BTreeMap<i32, Vec<u8>>;
 
 /// Statistics of the rows in the files, for the columns of `arrow`.
 ///
-/// The number of rows is exact, as the specification wants it of every writer and no row is deleted. All else is a
-/// hint, since bounds may be cut and their order is not always the engine's.
+/// The number of rows is exact, as the specification wants it of every writer, unless there are deletes that do not say
+/// how many rows they delete. All else is a hint, since bounds may be cut and their order is not always the engine's.
 pub(crate) fn statistics(tasks: &[FileScanTask], schema: &Schema, arrow: &ArrowSchema) -> Statistics {
     let mut statistics = Statistics::new_unknown(arrow);
     let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let total = |of: fn(&FileScanTask) -> u64| tasks.iter().map(of).fold(0_u64, u64::saturating_add);
-    statistics.num_rows = Precision::Exact(size(total(FileScanTask::record_count)));
+    let live = tasks.iter().map(FileScanTask::live_record_count).try_fold(0_u64, |all, rows| all.checked_add(rows?));
+    statistics.num_rows = match live {
+        Some(rows) => Precision::Exact(size(rows)),
+        None => Precision::Inexact(size(total(FileScanTask::record_count))),
+    };
     statistics.total_byte_size = Precision::Inexact(size(total(|task| task.data_file().file_size_in_bytes)));
     for (column, field) in statistics.column_statistics.iter_mut().zip(arrow.fields()) {
         let Some(field) = field_id(field).and_then(|id| schema.field_by_id(id)) else { continue };

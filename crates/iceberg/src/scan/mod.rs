@@ -2,10 +2,12 @@
 //!
 //! A [`TableScan`] reads a snapshot's manifest list, leaves out manifests by their partition summaries, then files by
 //! their partition and their column statistics, and hands out a [`FileScanTask`] for each file that is left, with the
-//! key that opens it. Pruning is inclusive: a file with a matching row is never left out. Whatever the reader of the
-//! tasks cannot honour (deletes, formats other than Parquet) is an error here, so that no plan leads to wrong rows.
+//! key that opens it and the delete files that apply to it. Pruning is inclusive: a file with a matching row is never left
+//! out. Whatever the reader of the tasks cannot honour (formats other than Parquet, deletes that are not to be read) is an
+//! error here, so that no plan leads to wrong rows.
 
 mod appends;
+mod delete_index;
 mod plan;
 mod predicate;
 mod projection;

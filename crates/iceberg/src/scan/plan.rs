@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::delete_index::DeleteIndex;
 use super::pruning::Pruner;
 use super::{FileScanTask, Predicate};
 use crate::manifest::{
-    DataFile, FileContent, FileFormat, Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus,
-    read_manifest_list,
+    FileFormat, Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus, read_manifest_list,
 };
-use crate::spec::{PartitionSpec, SchemaRef, Snapshot};
+use crate::spec::{SchemaRef, Snapshot};
 use crate::{Error, ErrorKind, Result, Table, TableVersion};
 
 /// Manifests read at a time.
@@ -110,8 +110,8 @@ impl TableScan {
     ///
     /// # Errors
     /// A filter that does not fit the schema; a manifest list, manifest or key that cannot be read; a plaintext file in
-    /// an encrypted table unless that was allowed; [`ErrorKind::Unsupported`] naming the file when a matching file is
-    /// not Parquet or has deleted rows.
+    /// an encrypted table unless that was allowed; [`ErrorKind::InvalidData`] for deletes that contradict each other;
+    /// [`ErrorKind::Unsupported`] naming the file when a matching data file, or a delete file for one, is not Parquet.
     pub async fn plan(&self) -> Result<ScanPlan> {
         let metadata = self.table.metadata();
         let pruner = Pruner::new(self.filter.bind(&self.schema)?, metadata);
@@ -137,9 +137,11 @@ impl TableScan {
             }
         }
         if !plan.tasks.is_empty() {
-            let deletes = prune(&pruner, deletes);
-            let deletes = self.live_entries(deletes).await?;
-            self.refuse_deletes(snapshot, &plan.tasks, &deletes)?;
+            let deletes = self.live_entries(prune(&pruner, deletes)).await?;
+            let mut index = DeleteIndex::new(&self.table, deletes)?;
+            for task in &mut plan.tasks {
+                task.deletes = index.deletes_of(task)?;
+            }
         }
         Ok(plan)
     }
@@ -173,27 +175,7 @@ impl TableScan {
             Error::new(ErrorKind::InvalidData, message)
         })?;
         let key = self.table.io().file_key(location, data_file.key_metadata.as_ref())?;
-        Ok(FileScanTask { spec, key, data_sequence_number: entry.sequence_number, data_file })
-    }
-
-    fn refuse_deletes(&self, snapshot: &Snapshot, tasks: &[FileScanTask], deletes: &[ManifestEntry]) -> Result<()> {
-        let specs = |id| self.table.metadata().partition_spec_by_id(id).map(AsRef::as_ref);
-        let Some(delete) = deletes.iter().find(|delete| tasks.iter().any(|task| applies(delete, task, specs))) else {
-            return Ok(());
-        };
-        let file = &delete.data_file;
-        let kind = match (file.content, file.file_format) {
-            (FileContent::EqualityDeletes, _) => "an equality delete file",
-            (_, FileFormat::Puffin) => "a deletion vector",
-            _ => "a position delete file",
-        };
-        let message = format!(
-            "snapshot {} of {} has {kind} {}; reading tables with deletes is not supported yet",
-            snapshot.snapshot_id(),
-            self.table.identifier(),
-            file.file_path
-        );
-        Err(Error::new(ErrorKind::Unsupported, message))
+        Ok(FileScanTask { spec, key, data_sequence_number: entry.sequence_number, data_file, deletes: Vec::new() })
     }
 }
 
@@ -204,21 +186,4 @@ fn may_have_live_files(manifest: &ManifestFile) -> bool {
 
 pub(super) fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
     manifests.into_iter().filter(|manifest| pruner.may_match_manifest(manifest)).collect()
-}
-
-/// Whether a delete file may delete rows of a data file: <https://iceberg.apache.org/spec/#scan-planning>.
-fn applies<'a>(delete: &ManifestEntry, task: &FileScanTask, spec: impl Fn(i32) -> Option<&'a PartitionSpec>) -> bool {
-    let (file, data): (&DataFile, &DataFile) = (&delete.data_file, &task.data_file);
-    let same_partition = file.spec_id == data.spec_id && file.partition == data.partition;
-    let later = |or_equal: bool| match (delete.sequence_number, task.data_sequence_number) {
-        (Some(delete), Some(data)) => delete > data || (or_equal && delete == data),
-        _ => true,
-    };
-    match (file.content, &file.referenced_data_file) {
-        (FileContent::EqualityDeletes, _) => {
-            later(false) && (same_partition || spec(file.spec_id).is_none_or(PartitionSpec::is_unpartitioned))
-        }
-        (_, Some(referenced)) => *referenced == data.file_path,
-        (_, None) => later(true) && same_partition,
-    }
 }

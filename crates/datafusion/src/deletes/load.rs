@@ -1,0 +1,86 @@
+//! Reads Parquet delete files.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::{Field, FieldRef};
+use datafusion::error::{DataFusionError, Result};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use lakelock_iceberg::arrow_schema::field_id;
+use lakelock_iceberg::encryption::EncryptingFileIO;
+use lakelock_iceberg::scan::FileScanTask;
+use lakelock_iceberg::{Error, ErrorKind};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
+
+use crate::columns::InitialDefaults;
+use crate::conform::Conform;
+use crate::error::{external, while_reading};
+use crate::footer_cache::FooterCache;
+use crate::reader::{FileToRead, KeyedReader};
+
+/// Opens delete files, each with its own key.
+#[derive(Debug)]
+pub(super) struct DeleteFileReader {
+    io: EncryptingFileIO,
+    footers: Arc<FooterCache>,
+}
+
+impl DeleteFileReader {
+    pub(super) fn new(io: EncryptingFileIO, footers: Arc<FooterCache>) -> Self {
+        Self { io, footers }
+    }
+
+    pub(super) fn io(&self) -> &EncryptingFileIO {
+        &self.io
+    }
+
+    /// The columns with the field ids of `fields`, as their types and in their order, batch by batch.
+    pub(super) async fn columns(
+        &self,
+        file: &Arc<FileScanTask>,
+        fields: &[FieldRef],
+        defaults: &InitialDefaults,
+    ) -> Result<BoxStream<'static, Result<Vec<ArrayRef>>>> {
+        let failed = {
+            let location = file.location().to_owned();
+            move |e: DataFusionError| while_reading("delete file", &location, e)
+        };
+        let (store, path) = self.io.storage().resolve(file.location()).map_err(external)?;
+        let reader = KeyedReader::open(FileToRead { task: Arc::clone(file), store, path }, Arc::clone(&self.footers));
+        let builder = ParquetRecordBatchStreamBuilder::new(reader).await.map_err(|e| failed(e.into()))?;
+        let found: HashMap<i32, usize> = builder
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter_map(|(at, field)| Some((field_id(field)?, at)))
+            .collect();
+        let mut roots = Vec::with_capacity(fields.len());
+        let mut conforms = Vec::with_capacity(fields.len());
+        for field in fields {
+            let at = field_id(field).and_then(|id| found.get(&id)).ok_or_else(|| missing(file, field))?;
+            let conform = Conform::plan(builder.schema().field(*at), field, defaults);
+            conforms.push(conform.map_err(|e| while_reading("delete file", file.location(), e))?);
+            roots.push(*at);
+        }
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
+        // Batches hold the columns in the file's order.
+        let mut order = roots.clone();
+        order.sort_unstable();
+        let places: Vec<usize> = roots.iter().filter_map(|root| order.iter().position(|at| at == root)).collect();
+        let batches = builder.with_projection(mask).build().map_err(|e| failed(e.into()))?;
+        let batches = batches.map_err(DataFusionError::from).and_then(move |batch| {
+            let columns = places.iter().zip(&conforms).map(|(at, conform)| conform.apply(batch.column(*at)));
+            std::future::ready(columns.collect::<Result<Vec<_>>>())
+        });
+        Ok(batches.map_err(failed).boxed())
+    }
+}
+
+fn missing(file: &FileScanTask, field: &Field) -> DataFusionError {
+    let message = format!("delete file {} has no column {}", file.location(), field.name());
+    external(Error::new(ErrorKind::InvalidData, message))
+}
