@@ -24,7 +24,7 @@ const METADATA_TABLE: char = '$';
 const VERSION: &str = "@version=";
 const TIMESTAMP: &str = "@timestamp=";
 
-/// A table's name and what of the table is meant: see [the forms](self).
+/// A table's name and what of the table is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableName {
     /// The table's own name.
