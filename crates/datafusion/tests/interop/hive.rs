@@ -134,6 +134,10 @@ async fn begun_by_lakelock(spark: &mut Spark, lake: &Lake) {
     assert!(ours["parameters"]["metadata_hash"].is_string(), "{ours}");
     let listed = lake.catalog.list_tables(ident.namespace()).await.unwrap();
     assert_eq!(listed, ["copy", "ours", "spark"].map(|table| lake.ident(table)));
+    // Two tables of the same files: neither can be purged before the other is out of the catalog.
+    let refused = lake.catalog.drop_table(&ident, true).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{refused}");
+    lake.catalog.drop_table(&lake.ident("copy"), false).await.unwrap();
 }
 
 async fn tampered_with(spark: &mut Spark, lake: &Lake) {
