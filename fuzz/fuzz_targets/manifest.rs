@@ -35,27 +35,13 @@ static MANIFEST: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 fn file(partition: Struct) -> DataFile {
     DataFile {
-        content: FileContent::Data,
-        file_path: "memory://t/data/1.parquet".to_owned(),
-        file_format: FileFormat::Parquet,
-        spec_id: 0,
-        partition,
-        record_count: 1,
-        file_size_in_bytes: 100,
         column_sizes: Some([(1, 10)].into()),
         value_counts: Some([(1, 1)].into()),
         null_value_counts: Some([(1, 0)].into()),
         nan_value_counts: Some([].into()),
-        lower_bounds: None,
-        upper_bounds: None,
-        key_metadata: None,
         split_offsets: Some(vec![4]),
-        equality_ids: None,
         sort_order_id: Some(0),
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
+        ..DataFile::new(FileContent::Data, "memory://t/data/1.parquet", FileFormat::Parquet, 0, partition, 1, 100)
     }
 }
 

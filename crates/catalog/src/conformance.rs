@@ -326,27 +326,8 @@ async fn append(table: &Table, files: &[&str]) -> TableCommit {
 
 fn data_file(file_path: &str, key_metadata: EncodedKeyMetadata) -> DataFile {
     DataFile {
-        content: FileContent::Data,
-        file_path: file_path.to_owned(),
-        file_format: FileFormat::Parquet,
-        spec_id: 0,
-        partition: Struct::empty(),
-        record_count: 1,
-        file_size_in_bytes: 1,
-        column_sizes: None,
-        value_counts: None,
-        null_value_counts: None,
-        nan_value_counts: None,
-        lower_bounds: None,
-        upper_bounds: None,
         key_metadata: Some(key_metadata),
-        split_offsets: None,
-        equality_ids: None,
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
+        ..DataFile::new(FileContent::Data, file_path, FileFormat::Parquet, 0, Struct::empty(), 1, 1)
     }
 }
 

@@ -110,29 +110,15 @@ async fn brotli_is_read() {
     writer.close().unwrap();
     let path = warehouse.path().join("brotli.parquet");
     std::fs::write(&path, &parquet).unwrap();
-    let file = DataFile {
-        content: FileContent::Data,
-        file_path: path.to_str().unwrap().to_owned(),
-        file_format: FileFormat::Parquet,
-        spec_id: 0,
-        partition: Struct::empty(),
-        record_count: 1000,
-        file_size_in_bytes: parquet.len() as u64,
-        column_sizes: None,
-        value_counts: None,
-        null_value_counts: None,
-        nan_value_counts: None,
-        lower_bounds: None,
-        upper_bounds: None,
-        key_metadata: None,
-        split_offsets: None,
-        equality_ids: None,
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
-    };
+    let file = DataFile::new(
+        FileContent::Data,
+        path.to_str().unwrap(),
+        FileFormat::Parquet,
+        0,
+        Struct::empty(),
+        1000,
+        parquet.len() as u64,
+    );
     commit(&*catalog, &ident, &AppendFiles::new([file])).await.unwrap();
     assert_eq!(run(&context, "select sum(id) as n from db.plain").await, [json!({"n": 499_500})]);
 }

@@ -129,27 +129,20 @@ fn file(path: &str, k: Option<f64>) -> DataFile {
 
 fn plain_file(path: &str, k: Option<f64>) -> DataFile {
     DataFile {
-        content: FileContent::Data,
-        file_path: path.to_owned(),
-        file_format: FileFormat::Parquet,
-        spec_id: 0,
-        partition: std::iter::once(k.map(Literal::double)).collect::<Struct>(),
-        record_count: 1,
-        file_size_in_bytes: 100,
         column_sizes: Some(BTreeMap::from([(1, 50)])),
-        value_counts: None,
-        null_value_counts: None,
-        nan_value_counts: None,
         lower_bounds: Some(BTreeMap::from([(1, vec![0; 8])])),
-        upper_bounds: None,
-        key_metadata: None,
         split_offsets: Some(vec![4]),
-        equality_ids: None,
         sort_order_id: Some(0),
         first_row_id: Some(77),
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
+        ..DataFile::new(
+            FileContent::Data,
+            path,
+            FileFormat::Parquet,
+            0,
+            std::iter::once(k.map(Literal::double)).collect::<Struct>(),
+            1,
+            100,
+        )
     }
 }
 

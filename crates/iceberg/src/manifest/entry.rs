@@ -101,3 +101,41 @@ pub struct DataFile {
     /// Length of a deletion vector in its file, in plaintext bytes.
     pub content_size_in_bytes: Option<i64>,
 }
+
+impl DataFile {
+    /// A file of which no more than this is known: no statistics, no key, and nothing that not all files have.
+    #[must_use]
+    pub fn new(
+        content: FileContent,
+        file_path: impl Into<String>,
+        file_format: FileFormat,
+        spec_id: i32,
+        partition: Struct,
+        record_count: u64,
+        file_size_in_bytes: u64,
+    ) -> Self {
+        Self {
+            content,
+            file_path: file_path.into(),
+            file_format,
+            spec_id,
+            partition,
+            record_count,
+            file_size_in_bytes,
+            column_sizes: None,
+            value_counts: None,
+            null_value_counts: None,
+            nan_value_counts: None,
+            lower_bounds: None,
+            upper_bounds: None,
+            key_metadata: None,
+            split_offsets: None,
+            equality_ids: None,
+            sort_order_id: None,
+            first_row_id: None,
+            referenced_data_file: None,
+            content_offset: None,
+            content_size_in_bytes: None,
+        }
+    }
+}

@@ -111,13 +111,6 @@ prop_compose! {
         first_row_id in option::of(0i64..1 << 60),
     ) -> DataFile {
         DataFile {
-            content: FileContent::Data,
-            file_path,
-            file_format: FileFormat::Parquet,
-            spec_id: 4,
-            partition: partition.into_iter().collect(),
-            record_count,
-            file_size_in_bytes,
             column_sizes,
             value_counts,
             null_value_counts,
@@ -126,12 +119,17 @@ prop_compose! {
             upper_bounds,
             key_metadata: key_metadata.map(EncodedKeyMetadata::new),
             split_offsets,
-            equality_ids: None,
             sort_order_id,
             first_row_id,
-            referenced_data_file: None,
-            content_offset: None,
-            content_size_in_bytes: None,
+            ..DataFile::new(
+                FileContent::Data,
+                file_path,
+                FileFormat::Parquet,
+                4,
+                partition.into_iter().collect(),
+                record_count,
+                file_size_in_bytes,
+            )
         }
     }
 }
@@ -421,28 +419,6 @@ fn decoded(options: &ManifestOptions) -> Manifest {
 }
 
 fn plain_entry(status: ManifestStatus) -> ManifestEntry {
-    let data_file = DataFile {
-        content: FileContent::Data,
-        file_path: "/f.parquet".to_owned(),
-        file_format: FileFormat::Parquet,
-        spec_id: 0,
-        partition: Struct::empty(),
-        record_count: 10,
-        file_size_in_bytes: 100,
-        column_sizes: None,
-        value_counts: None,
-        null_value_counts: None,
-        nan_value_counts: None,
-        lower_bounds: None,
-        upper_bounds: None,
-        key_metadata: None,
-        split_offsets: None,
-        equality_ids: None,
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
-    };
+    let data_file = DataFile::new(FileContent::Data, "/f.parquet", FileFormat::Parquet, 0, Struct::empty(), 10, 100);
     ManifestEntry { status, snapshot_id: None, sequence_number: None, file_sequence_number: None, data_file }
 }

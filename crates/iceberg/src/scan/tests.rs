@@ -236,27 +236,20 @@ fn data_file(spec: &PartitionSpec, rows: &[Row], kept: Kept) -> DataFile {
     let (counts, nan_counts, with_bounds, cut) = kept;
     let partition = spec.fields().iter().map(|field| partition_value(field, &rows[0]).map(Literal::Primitive));
     let mut file = DataFile {
-        content: FileContent::Data,
-        file_path: "memory:///f.parquet".into(),
-        file_format: FileFormat::Parquet,
-        spec_id: spec.spec_id(),
-        partition: partition.collect::<Struct>(),
-        record_count: rows.len() as u64,
-        file_size_in_bytes: 1,
-        column_sizes: None,
         value_counts: counts.then(BTreeMap::new),
         null_value_counts: counts.then(BTreeMap::new),
         nan_value_counts: nan_counts.then(BTreeMap::new),
         lower_bounds: with_bounds.then(BTreeMap::new),
         upper_bounds: with_bounds.then(BTreeMap::new),
-        key_metadata: None,
-        split_offsets: None,
-        equality_ids: None,
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
+        ..DataFile::new(
+            FileContent::Data,
+            "memory:///f.parquet",
+            FileFormat::Parquet,
+            spec.spec_id(),
+            partition.collect::<Struct>(),
+            rows.len() as u64,
+            1,
+        )
     };
     for (id, column) in (1..).zip(0..COLUMNS.len()) {
         let values: Vec<_> = rows.iter().filter_map(|row| row[column].as_ref()).collect();

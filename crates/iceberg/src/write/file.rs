@@ -151,13 +151,6 @@ impl OpenFile {
         upload.finish().await?;
         let metrics = FileMetrics::new(&template.schema, &template.metrics, &footer, &floats);
         Ok(DataFile {
-            content: FileContent::Data,
-            file_path: location,
-            file_format: FileFormat::Parquet,
-            spec_id: template.spec_id,
-            partition,
-            record_count: rows,
-            file_size_in_bytes: length,
             column_sizes: Some(metrics.column_sizes),
             value_counts: Some(metrics.value_counts),
             null_value_counts: Some(metrics.null_value_counts),
@@ -166,12 +159,8 @@ impl OpenFile {
             upper_bounds: Some(metrics.upper_bounds),
             key_metadata: key.map(|key| EncodedKeyMetadata::from(&key.with_file_length(length))),
             split_offsets: Some(metrics.split_offsets),
-            equality_ids: None,
             sort_order_id: Some(0),
-            first_row_id: None,
-            referenced_data_file: None,
-            content_offset: None,
-            content_size_in_bytes: None,
+            ..DataFile::new(FileContent::Data, location, FileFormat::Parquet, template.spec_id, partition, rows, length)
         })
     }
 

@@ -50,27 +50,9 @@ fn entry(
     let key = StandardKeyMetadata::generate(KeyLength::Aes128).unwrap().with_file_length(100);
     let partition = if spec_id == 2 { Struct::empty() } else { [value.map(Literal::int)].into_iter().collect() };
     let data_file = DataFile {
-        content,
-        file_path: path.to_owned(),
-        file_format,
-        spec_id,
-        partition,
-        record_count: 1,
-        file_size_in_bytes: 100,
-        column_sizes: None,
-        value_counts: None,
-        null_value_counts: None,
-        nan_value_counts: None,
-        lower_bounds: None,
-        upper_bounds: None,
         key_metadata: Some(EncodedKeyMetadata::from(&key)),
-        split_offsets: None,
         equality_ids: (content == FileContent::EqualityDeletes).then(|| vec![1]),
-        sort_order_id: None,
-        first_row_id: None,
-        referenced_data_file: None,
-        content_offset: None,
-        content_size_in_bytes: None,
+        ..DataFile::new(content, path, file_format, spec_id, partition, 1, 100)
     };
     ManifestEntry {
         status: ManifestStatus::Added,
