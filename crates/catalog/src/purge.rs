@@ -50,20 +50,26 @@ pub(crate) async fn files(table: &Table) -> Result<Vec<String>> {
 /// Another table of the catalog whose metadata lies in the same folder: it was registered from there, and has the same
 /// files.
 pub(crate) async fn sharer(pointers: &dyn PointerStore, table: &Table) -> Result<Option<TableIdent>> {
-    let folder = |location: &str| location.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    let own = folder(table.metadata_location());
+    let storage = table.io().storage();
+    let own = folder(storage, table.metadata_location());
     for namespace in pointers.namespaces().await? {
         for name in pointers.tables(&namespace).await? {
             let other = TableIdent::new(namespace.clone(), name);
             if other != *table.identifier()
                 && let Some(pointer) = pointers.get(&other).await?
-                && folder(&pointer.metadata_location) == own
+                && folder(storage, &pointer.metadata_location) == own
             {
                 return Ok(Some(other));
             }
         }
     }
     Ok(None)
+}
+
+/// The folder of a file, however its location is written; none for one in a store that is not known here.
+fn folder(storage: &Storage, location: &str) -> Option<String> {
+    let (_, path) = storage.resolve(location).ok()?;
+    path.as_ref().rsplit_once('/').map(|(folder, _)| folder.to_owned())
 }
 
 /// Deletes files of a table that is out of the catalog; one that is gone already is no error.
