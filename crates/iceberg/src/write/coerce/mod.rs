@@ -6,6 +6,7 @@
 mod cast;
 mod constant;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, S
 use arrow::buffer::NullBuffer;
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, SchemaRef as ArrowSchemaRef};
+use arrow::row::{RowConverter, SortField};
 
 use crate::arrow_schema::schema_to_arrow;
 use crate::spec::{ListType, MapType, NestedField, SchemaRef, StructType, Type};
@@ -214,12 +216,28 @@ fn convert_map(
             .map_err(|problem| problem.in_list(map.offsets()))
     };
     let keys = convert(map.keys(), &wanted.key_field, 0)?;
+    check_keys(&keys, map.offsets(), path)?;
     let values = convert(map.values(), &wanted.value_field, 1)?;
     let invalid = |e| Problem::new(path, None, e);
     let entries = StructArray::try_new(fields.clone(), vec![keys, values], None).map_err(invalid)?;
     MapArray::try_new(Arc::clone(entry), map.offsets().clone(), entries, map.nulls().cloned(), *ordered)
         .map(|array| Arc::new(array) as ArrayRef)
         .map_err(invalid)
+}
+
+/// Refuses a map that has a key twice: of such entries readers keep one, and not all the same.
+fn check_keys(keys: &ArrayRef, offsets: &[i32], path: &str) -> Result<(), Problem> {
+    let invalid = |e| Problem::new(path, None, e);
+    let converter = RowConverter::new(vec![SortField::new(keys.data_type().clone())]).map_err(invalid)?;
+    let keys = converter.convert_columns(std::slice::from_ref(keys)).map_err(invalid)?;
+    let mut keys = keys.iter();
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let mut seen = HashSet::new();
+        if (ends[0]..ends[1]).zip(&mut keys).any(|(_, key)| !seen.insert(key)) {
+            return Err(Problem::new(path, Some(row), "two entries of a map have the same key"));
+        }
+    }
+    Ok(())
 }
 
 /// The list or map array with no elements but those of visible, not null rows, so that every element counts.

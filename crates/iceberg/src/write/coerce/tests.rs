@@ -137,6 +137,27 @@ fn what_would_be_lost_names_the_column_and_row() {
     }
 }
 
+/// Java keeps one of the entries, and which one is not written anywhere.
+#[test]
+fn a_map_with_a_key_twice_names_its_row() {
+    let map = |rows: &[&[(&str, i32)]]| {
+        let mut builder = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+        for row in rows {
+            for (key, value) in *row {
+                builder.keys().append_value(key);
+                builder.values().append_value(*value);
+            }
+            builder.append(true).unwrap();
+        }
+        vec![("m", array(builder.finish()))]
+    };
+    let schema = "m map<string, int>";
+    coerce(schema, map(&[&[("a", 1), ("b", 1)], &[], &[("b", 1)]])).unwrap();
+    let error = coerce(schema, map(&[&[("a", 1)], &[], &[("b", 1), ("c", 1), ("b", 2)]])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().starts_with("column m, row 3: "), "{error}");
+}
+
 #[test]
 fn extra_missing_and_null_columns_are_named() {
     let one = || array(Int32Array::from(vec![1]));
