@@ -19,7 +19,7 @@ use crate::terminal::{Paint, stderr_width};
 const LOG_VARIABLE: &str = "LAKELOCK_LOG";
 
 /// Of each thread, for statements of some thousand terms. It is taken from the system only as far as it is used.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;

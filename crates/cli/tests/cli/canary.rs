@@ -10,7 +10,7 @@ use lakelock_iceberg::manifest::{Manifest, read_manifest_list};
 use lakelock_iceberg::spec::{NamespaceIdent, TableIdent};
 use lakelock_kms::KmsRegistry;
 
-use crate::support::Folder;
+use crate::support::{Folder, outcome};
 
 const MASTER_KEY: &[u8] = b"canary-master-32-bytes-long-key!";
 const VALUE: &str = "canary-value-6f1d";
@@ -65,6 +65,12 @@ fn no_value_and_no_key_lies_in_the_clear() {
         let bytes = std::fs::read(folder.path(name)).unwrap();
         assert_eq!(needles.find(&bytes), None, "in {name}");
     }
+    // And what is logged, at its most talkative: bounds of the column are read, and rows with it.
+    let mut query = folder.command(&["-vvv", "sql", &format!("select count({COLUMN}) from t.a16 where id > 250")]);
+    let run = outcome(query.env("LAKELOCK_LOG", "trace"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("TRACE") || run.stderr.contains("DEBUG"), "something is logged: {}", run.stderr);
+    assert_eq!(needles.find(run.stderr.as_bytes()), None, "in the log");
 }
 
 /// The test would notice: the forms are found where they are put.
