@@ -6,8 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::exec_err;
 use datafusion::datasource::sink::DataSink;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use futures::StreamExt;
@@ -40,7 +41,7 @@ impl AppendSink {
         let mut writer = DataFileWriter::new(&self.table, WriteOptions::default()).map_err(external)?;
         let written = tokio::select! {
             written = self.write_rows(&mut writer, rows) => written,
-            () = Interrupt::stopped(context.session_config()) => Err(DataFusionError::Execution("interrupted: nothing was inserted".to_owned())),
+            () = Interrupt::stopped(context.session_config()) => exec_err!("interrupted: nothing was inserted"),
         };
         if let Err(e) = written {
             writer.abort().await;

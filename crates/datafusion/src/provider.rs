@@ -156,7 +156,7 @@ impl LakelockTableProvider {
         let meta = ObjectMeta {
             location: path.clone(),
             last_modified: chrono::DateTime::UNIX_EPOCH,
-            // As the manifest has it: whatever was appended to the file since is not part of it.
+            // As the manifest has it: the reader refuses a file of another length.
             size: task.data_file().file_size_in_bytes,
             e_tag: None,
             version: None,
