@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Every check of this repository, from a clean checkout: format, lints, docs, and all tests with Java as the judge.
-# Needs a Rust toolchain, a JDK 17, Maven and Python 3.10 with venv; jars, crates and PySpark come from their registries.
+# Needs a Rust toolchain, a JDK 17, Maven, npm and Python 3.10 with venv; jars, crates and the servers that tests run
+# against come from their registries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for tool in cargo java javac mvn python3; do
+for tool in cargo java javac mvn npm python3; do
   command -v "$tool" >/dev/null || { echo "test.sh: $tool is needed and was not found" >&2; exit 1; }
 done
 
@@ -18,6 +19,9 @@ mvn -B -q -Dstyle.color=never -f interop/java/pom.xml test
 
 echo "== Spark and the Hive metastore (the first time PySpark is fetched: 430 MB, kept outside the checkout)"
 interop/spark/setup.sh >/dev/null
+
+echo "== cloud servers for tests (the first time they are fetched: 650 MB, kept outside the checkout)"
+interop/servers/setup.sh >/dev/null
 
 echo "== format"
 cargo fmt --all --check

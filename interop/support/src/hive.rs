@@ -1,10 +1,11 @@
 //! A Hive metastore, and Spark over it, as processes.
 
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
+
+use crate::process::{Process, text};
 
 /// A real metastore, which ends with this.
 pub struct Metastore {
@@ -67,45 +68,4 @@ impl Spark {
         let line = self.0.line(|line| line.starts_with("{\"ok\":"));
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{statement}: {e}: {line}"))
     }
-}
-
-/// A script that runs until its input ends.
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: Lines<BufReader<ChildStdout>>,
-}
-
-impl Process {
-    fn start(script: &str, arguments: &[&str]) -> Self {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(script);
-        let mut child = Command::new(&script)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap_or_else(|e| panic!("{}: {e}", script.display()));
-        let output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        Self { input: child.stdin.take(), child, output }
-    }
-
-    /// The next line of a kind.
-    fn line(&mut self, is_wanted: impl Fn(&str) -> bool) -> String {
-        let mut lines = self.output.by_ref().map_while(Result::ok);
-        lines.find(|line| is_wanted(line)).expect("the process goes on: its errors are above")
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        if let Err(error) = self.child.wait() {
-            eprintln!("a process could not be waited for: {error}");
-        }
-    }
-}
-
-fn text(folder: &Path) -> &str {
-    folder.to_str().expect("a folder of a plain name")
 }

@@ -1,0 +1,127 @@
+"""The server of run.sh."""
+
+import base64
+import email.utils
+import hmac
+import json
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+SERVERS = Path(sys.argv[1])
+FOLDER = Path(sys.argv[3])
+BUCKET = "lake"
+
+
+def free_ports(count):
+    """Ports that nobody listens on."""
+    held = []
+    while len(held) < count:
+        port = socket.socket()
+        port.bind(("127.0.0.1", 0))
+        held.append(port)
+    ports = [port.getsockname()[1] for port in held]
+    for port in held:
+        port.close()
+    return ports
+
+
+def moto():
+    """AWS, in this process: KMS, S3, STS and more; it takes any credentials."""
+    from moto.server import ThreadedMotoServer
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    return f"http://{host}:{port}", None, make_bucket
+
+
+def seaweedfs():
+    """S3 that checks credentials: `lakelock` may do everything, `reader` and whoever does not say who he is may read."""
+    keys = {"lakelock": ["Admin", "Read", "Write", "List", "Tagging"], "reader": ["Read", "List"]}
+    identities = [
+        {"name": name, "credentials": [{"accessKey": name, "secretKey": f"{name}-secret"}], "actions": actions}
+        for name, actions in keys.items()
+    ]
+    identities.append({"name": "anonymous", "actions": ["Read", "List"]})
+    # Without a KMS, a request for SSE-KMS is stored as it is.
+    kms = {"default_provider": "local", "providers": {"local": {"type": "local", "enableOnDemandCreate": True}}}
+    config = FOLDER / "s3.json"
+    config.write_text(json.dumps({"identities": identities, "kms": kms}))
+    ports = free_ports(8)
+    names = ["master.port", "master.port.grpc", "volume.port", "volume.port.grpc"]
+    names += ["filer.port", "filer.port.grpc", "s3.port", "s3.port.grpc"]
+    command = [SERVERS / "venv/bin/weed", "-logtostderr=false", "server", "-s3", "-ip=127.0.0.1", f"-dir={FOLDER}"]
+    command += [f"-{name}={port}" for name, port in zip(names, ports)]
+    command += ["-volume.max=100", "-master.volumeSizeLimitMB=64", "-volume.preStopSeconds=0", f"-s3.config={config}"]
+    command += ["-s3.autoCreateBucket=false", "-s3.port.iceberg=0", "-master.telemetry=false"]
+    # The key of SSE-S3.
+    os.environ["WEED_S3_SSE_KEY"] = "lakelock"
+    return f"http://127.0.0.1:{ports[6]}", command, make_bucket
+
+
+def azurite():
+    """Azure Blob Storage, with the account that all emulators have."""
+    (port,) = free_ports(1)
+    command = [shutil.which("node"), SERVERS / "node/node_modules/azurite/dist/src/blob/main.js"]
+    command += ["--blobHost", "127.0.0.1", "--blobPort", port, "--location", FOLDER, "--silent", "--skipApiVersionCheck"]
+    return f"http://127.0.0.1:{port}", [*command, "--disableTelemetry"], make_container
+
+
+def make_bucket(url):
+    import boto3
+    from botocore.config import Config
+
+    keys = {"aws_access_key_id": "lakelock", "aws_secret_access_key": "lakelock-secret", "region_name": "us-east-1"}
+    path_style = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 10})
+    boto3.client("s3", endpoint_url=url, config=path_style, **keys).create_bucket(Bucket=BUCKET)
+
+
+def make_container(url):
+    account = "devstoreaccount1"
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    date = email.utils.formatdate(usegmt=True)
+    path = f"/{account}/{BUCKET}"
+    headers = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Content-Length": "0"}
+    signed = f"PUT\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:{date}\nx-ms-version:2021-08-06\n/{account}{path}\nrestype:container"
+    signature = hmac.digest(base64.b64decode(key), signed.encode(), "sha256")
+    headers["Authorization"] = f"SharedKey {account}:{base64.b64encode(signature).decode()}"
+    request = urllib.request.Request(f"{url}{path}?restype=container", method="PUT", headers=headers)
+    urllib.request.urlopen(request).close()
+
+
+def answers(url):
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except urllib.error.HTTPError:
+        pass  # refusing to answer this is an answer
+    except OSError:
+        return False
+    return True
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+url, command, prepare = {"moto": moto, "seaweedfs": seaweedfs, "azurite": azurite}[sys.argv[2]]()
+process = None
+if command:
+    with (FOLDER / f"{sys.argv[2]}.log").open("wb") as log:
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+try:
+    while not answers(url):
+        if process and process.poll() is not None:
+            sys.exit(f"{sys.argv[2]} has ended: see {FOLDER}")
+        time.sleep(0.05)
+    prepare(url)
+    print(url, flush=True)
+    sys.stdin.read()
+finally:
+    if process:
+        process.kill()
+        process.wait()
