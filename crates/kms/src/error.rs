@@ -30,7 +30,7 @@ pub enum ErrorKind {
     NotFound,
     /// The KMS asks to slow down: try again later.
     Throttled,
-    /// The KMS did not answer: try again later.
+    /// The KMS did not answer, or only that it failed: try again later.
     Unreachable,
     /// The feature or KMS is not part of this build.
     Unsupported,
@@ -92,6 +92,13 @@ impl Error {
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// Adds to the message, in brackets.
+    #[must_use]
+    pub(crate) fn with_note(mut self, note: impl fmt::Display) -> Self {
+        self.message = format!("{} ({note})", self.message);
         self
     }
 

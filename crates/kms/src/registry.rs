@@ -50,12 +50,35 @@ impl KmsRegistry {
         Self { factories: BTreeMap::new() }
     }
 
-    /// A registry with the clients of this crate: `local` and `memory`.
+    /// A registry with the clients of this crate: `local` and `memory`, and those that its features add.
     #[must_use]
     pub fn with_builtins() -> Self {
-        let local: Factory = Arc::new(|properties| Ok(Arc::new(LocalKms::from_properties(properties)?)));
-        let memory: Factory = Arc::new(|properties| Ok(Arc::new(MemoryKms::from_properties(properties)?)));
-        Self { factories: BTreeMap::from([(String::from("local"), local), (String::from("memory"), memory)]) }
+        let mut registry = Self::empty();
+        registry.add("local", LocalKms::from_properties);
+        registry.add("memory", MemoryKms::from_properties);
+        #[cfg(feature = "aws")]
+        registry.add_remote("aws", crate::AwsKms::from_properties);
+        registry
+    }
+
+    fn add<C: KeyManagementClient + 'static>(&mut self, name: &str, make: fn(&HashMap<String, String>) -> Result<C>) {
+        let factory: Factory = Arc::new(move |properties| Ok(Arc::new(make(properties)?)));
+        self.factories.insert(name.to_owned(), factory);
+    }
+
+    /// Adds a client whose calls are single attempts to reach a service.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp", feature = "pkcs11", feature = "vault"))]
+    fn add_remote<C: KeyManagementClient + 'static>(
+        &mut self,
+        name: &str,
+        make: fn(&HashMap<String, String>) -> Result<C>,
+    ) {
+        use crate::{Remote, RemoteSettings};
+        let factory: Factory = Arc::new(move |properties| {
+            let settings = RemoteSettings::from_properties(properties)?;
+            Ok(Arc::new(Remote::new(make(properties)?, settings)))
+        });
+        self.factories.insert(name.to_owned(), factory);
     }
 
     /// Adds a client that [`load`](Self::load) and `encryption.kms-impl` find under `name`.
@@ -155,13 +178,15 @@ mod tests {
             (&[(KMS_TYPE, "vault")], ErrorKind::InvalidInput, "vault"),
             (&[(KMS_TYPE, "local")], ErrorKind::InvalidInput, "local"),
             (&[(KMS_TYPE, "")], ErrorKind::InvalidInput, "\"\""),
-            (&[(KMS_TYPE, "AWS")], ErrorKind::Unsupported, "available: local, memory"),
+            (&[(KMS_TYPE, "AWS")], ErrorKind::Unsupported, "\"aws\" is not part of this build; available: local"),
             (&[(KMS_IMPL, CLOUDS[1].java_class)], ErrorKind::Unsupported, "azure"),
             (&[(KMS_IMPL, "com.example.OwnKms")], ErrorKind::Unsupported, "com.example.OwnKms"),
             (&[(KMS_IMPL, "local")], ErrorKind::InvalidInput, "keystore.path"),
         ];
+        let mut registry = KmsRegistry::empty();
+        registry.add("local", LocalKms::from_properties);
         for (pairs, kind, text) in cases {
-            let error = KmsRegistry::with_builtins().from_catalog_properties(&properties(pairs)).unwrap_err();
+            let error = registry.from_catalog_properties(&properties(pairs)).unwrap_err();
             assert_eq!(error.kind(), kind, "{pairs:?}");
             assert!(error.to_string().contains(text), "{pairs:?}: {error}");
         }

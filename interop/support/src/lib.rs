@@ -6,5 +6,6 @@ pub mod faults;
 pub mod hive;
 pub mod judge;
 mod process;
+pub mod proxy;
 pub mod rows;
 pub mod servers;
