@@ -6,6 +6,14 @@
 
 #[cfg(feature = "aws")]
 pub mod aws;
+#[cfg(feature = "azure")]
+pub mod azure;
 mod error;
+#[cfg(feature = "gcp")]
+pub mod google;
+#[cfg(any(feature = "azure", feature = "gcp"))]
+mod token;
 
 pub use error::{Error, ErrorKind, Result};
+#[cfg(any(feature = "azure", feature = "gcp"))]
+pub use token::AccessToken;
