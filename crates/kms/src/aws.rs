@@ -19,11 +19,9 @@ use lakelock_crypto::{KeyLength, SecretKey};
 use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
-use crate::{Error, ErrorKind, GeneratedKey, KeyManagementClient, Operation, Result, endpoint};
+use crate::{Error, ErrorKind, GeneratedKey, KMS_ENDPOINT, KeyManagementClient, Operation, Result, endpoint};
 use failure::Place;
 
-/// Property: where AWS KMS is, if not where the region says.
-pub const KMS_ENDPOINT: &str = "kms.endpoint";
 /// Property: the algorithm that master keys wrap with; `SYMMETRIC_DEFAULT` unless said otherwise.
 pub const KMS_ENCRYPTION_ALGORITHM_SPEC: &str = "kms.encryption-algorithm-spec";
 /// Property: the kind of key that Java's client has generated. Here a table's `encryption.data-key-length` says it: the

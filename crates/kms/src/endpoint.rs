@@ -6,6 +6,8 @@ use url::{Host, Url};
 
 use crate::{Error, ErrorKind, Result};
 
+/// Property: where AWS KMS is, if not where the region says; or Google Cloud KMS.
+pub const KMS_ENDPOINT: &str = "kms.endpoint";
 /// Property: `true` lets keys go over plain HTTP to other machines too.
 pub const KMS_ALLOW_HTTP: &str = "kms.allow-http";
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Error, ErrorKind, KeyManagementClient, LocalKms, MemoryKms, Result};
+use crate::{CommandKms, Error, ErrorKind, KeyManagementClient, LocalKms, MemoryKms, Remote, RemoteSettings, Result};
 
 /// Catalog property: one of the three cloud services, by its short name.
 pub const KMS_TYPE: &str = "encryption.kms-type";
@@ -50,7 +50,7 @@ impl KmsRegistry {
         Self { factories: BTreeMap::new() }
     }
 
-    /// A registry with the clients of this crate: `local` and `memory`, and those that its features add.
+    /// A registry with the clients of this crate: `command`, `local` and `memory`, and those that its features add.
     #[must_use]
     pub fn with_builtins() -> Self {
         let mut registry = Self::empty();
@@ -58,6 +58,15 @@ impl KmsRegistry {
         registry.add("memory", MemoryKms::from_properties);
         #[cfg(feature = "aws")]
         registry.add_remote("aws", crate::AwsKms::from_properties);
+        #[cfg(feature = "azure")]
+        registry.add_remote("azure", crate::AzureKms::from_properties);
+        registry.add_remote("command", CommandKms::from_properties);
+        #[cfg(feature = "gcp")]
+        registry.add_remote("gcp", crate::GcpKms::from_properties);
+        #[cfg(feature = "pkcs11")]
+        registry.add_remote("pkcs11", crate::Pkcs11Kms::from_properties);
+        #[cfg(feature = "vault")]
+        registry.add_remote("vault", crate::VaultKms::from_properties);
         registry
     }
 
@@ -67,13 +76,11 @@ impl KmsRegistry {
     }
 
     /// Adds a client whose calls are single attempts to reach a service.
-    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp", feature = "pkcs11", feature = "vault"))]
     fn add_remote<C: KeyManagementClient + 'static>(
         &mut self,
         name: &str,
         make: fn(&HashMap<String, String>) -> Result<C>,
     ) {
-        use crate::{Remote, RemoteSettings};
         let factory: Factory = Arc::new(move |properties| {
             let settings = RemoteSettings::from_properties(properties)?;
             Ok(Arc::new(Remote::new(make(properties)?, settings)))

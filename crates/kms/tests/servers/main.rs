@@ -1,0 +1,16 @@
+//! The clients against real servers, which `interop/servers` runs, and against servers that fail.
+
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+#[cfg(all(feature = "azure", feature = "gcp"))]
+mod cloud_faults;
+#[cfg(all(feature = "azure", feature = "gcp"))]
+mod clouds;
+mod command;
+mod faults;
+#[cfg(feature = "pkcs11")]
+mod pkcs11;
+#[cfg(feature = "vault")]
+mod vault;
+#[cfg(feature = "vault")]
+mod vault_faults;
