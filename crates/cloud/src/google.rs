@@ -10,7 +10,9 @@
 //! application-default login` makes, or the metadata server of the machine.
 
 use std::collections::HashMap;
+use std::env;
 use std::fmt;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use google_cloud_auth::credentials::{AccessTokenCredentials, Builder};
@@ -91,12 +93,7 @@ async fn default_token(found: &Mutex<Option<AccessTokenCredentials>>) -> Result<
         Ok(Err(error)) => {
             Error::new(ErrorKind::Unreachable, "Google credentials could not be refreshed").with_source(error)
         }
-        Err(_) => {
-            let remedy = "set GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`";
-            let message =
-                format!("no answer to the request for Google credentials: {remedy} if this is no Google machine");
-            Error::new(ErrorKind::Credentials, message)
-        }
+        Err(error) => no_answer().with_source(error),
     };
     // A failure stays in what has been built.
     *found.lock().await = None;
@@ -104,10 +101,26 @@ async fn default_token(found: &Mutex<Option<AccessTokenCredentials>>) -> Result<
 }
 
 fn refused(error: CredentialsError) -> Error {
-    if error.is_transient() {
-        return Error::new(ErrorKind::Unreachable, "Google's token service did not answer").with_source(error);
+    let refused = if error.is_transient() {
+        no_answer()
+    } else {
+        Error::new(ErrorKind::Credentials, "Google does not accept the credentials")
+    };
+    refused.with_source(error)
+}
+
+/// Where there are credentials in a file, their service may answer later. Else the only hope is the metadata server,
+/// which is silent wherever there is none.
+fn no_answer() -> Error {
+    let is_set = |name| env::var_os(name).is_some();
+    let by_gcloud = env::var_os("HOME")
+        .is_some_and(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json").exists());
+    if is_set("GOOGLE_APPLICATION_CREDENTIALS") || is_set("GCE_METADATA_HOST") || by_gcloud {
+        return Error::new(ErrorKind::Unreachable, "Google's token service did not answer");
     }
-    Error::new(ErrorKind::Credentials, "Google does not accept the credentials").with_source(error)
+    let message = "no Google credentials: GOOGLE_APPLICATION_CREDENTIALS is not set, there are none of `gcloud auth \
+                   application-default login`, and no metadata server answers";
+    Error::new(ErrorKind::Credentials, message)
 }
 
 fn expiry(text: &str) -> Result<SystemTime> {
