@@ -13,6 +13,7 @@
 //! than a call takes. Calls are rare enough to start one each: unwrapped keys are cached.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +37,6 @@ pub const KMS_COMMAND: &str = "kms.command";
 ///
 /// The program runs with the environment of this process, without a shell. One that is still running when the call is
 /// given up is killed.
-#[derive(Debug)]
 pub struct CommandKms {
     program: String,
     arguments: Vec<String>,
@@ -123,7 +123,12 @@ impl CommandKms {
             .spawn()
             .map_err(|source| {
                 let detail = format!("{} does not start: check {KMS_COMMAND}", self.program);
-                call.error(ErrorKind::InvalidInput, detail).with_source(source)
+                let kind = match source.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => ErrorKind::InvalidInput,
+                    // No process or memory to be had, just now.
+                    _ => ErrorKind::Unreachable,
+                };
+                call.error(kind, detail).with_source(source)
             })?;
         let (Some(input), Some(output), Some(messages)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -189,6 +194,13 @@ impl KeyManagementClient for CommandKms {
         }
         let wrapped = answer.wrapped.ok_or_else(|| self.missing(call, "wrapped"))?.to_wrapped();
         Ok(Some(GeneratedKey { key, wrapped }))
+    }
+}
+
+impl fmt::Debug for CommandKms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the arguments: some hold secrets there.
+        f.debug_struct("CommandKms").field("program", &self.program).finish_non_exhaustive()
     }
 }
 

@@ -97,7 +97,7 @@ impl KeyManagementClient for GcpKms {
         if !response.verified_plaintext_crc32c || !response.ciphertext_crc32c.fits(&wrapped) {
             return Err(call.error(ErrorKind::Unreachable, "the key or its wrapped form was damaged on the way"));
         }
-        if !response.name.starts_with(&format!("{wrapping_key_id}/cryptoKeyVersions/")) {
+        if !is_version_of(&response.name, wrapping_key_id) {
             let detail = format!("{} answered for another key, {:?}", shown(&self.endpoint), response.name);
             return Err(call.error(ErrorKind::Damaged, detail));
         }
@@ -115,6 +115,13 @@ impl KeyManagementClient for GcpKms {
         }
         call.secret_key(response.plaintext.as_slice())
     }
+}
+
+/// Whether a version is one of a key. The service may name a project by its id where the key id has its number.
+fn is_version_of(version: &str, key_id: &str) -> bool {
+    let below_project = |name: &str| name.find("/locations/").map(|at| name[at..].to_owned());
+    let key = version.rsplit_once("/cryptoKeyVersions/").map(|(key, _)| key);
+    key.is_some_and(|key| below_project(key) == below_project(key_id))
 }
 
 fn check_key_id(call: Call<'_>) -> Result<()> {
