@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
+use futures::future::join_all;
 use lakelock_crypto::{KeyLength, SecretKey};
 use lakelock_interop::servers::Clouds;
 use lakelock_kms::conformance::{Subject, check};
@@ -107,14 +108,15 @@ async fn what_a_cloud_refuses_is_named() {
         ("none", ErrorKind::NotFound),
     ];
     let (google, azure) = (waiting(stub.google("google-token"), PATIENT), waiting(stub.azure("azure-token"), PATIENT));
-    for (name, expected) in states {
+    join_all(states.map(async |(name, expected)| {
         let error = google.wrap_key(&key, &format!("{RING}{name}")).await.unwrap_err();
         assert_eq!(error.kind(), expected, "{error:?}");
         assert_eq!(kind(google.unwrap_key(&[1; 64], &format!("{RING}{name}")).await), Some(expected));
         let error = azure.wrap_key(&key, name).await.unwrap_err();
         assert_eq!(error.kind(), expected, "{error:?}");
         assert_eq!(kind(azure.unwrap_key(&[1; 256], name).await), Some(expected));
-    }
+    }))
+    .await;
     let orders = format!("{RING}orders");
     for (user, expected) in [("reader", ErrorKind::AccessDenied), ("nobody", ErrorKind::Credentials)] {
         let token = format!("google-{user}");
@@ -175,6 +177,7 @@ fn finds_the_credentials_of_a_platform() {
         ("gcp", with(&[("GOOGLE_APPLICATION_CREDENTIALS", &account)]), "fine"),
         ("gcp", with(&[("GCE_METADATA_HOST", metadata_host)]), "fine"),
         ("gcp", with(&[("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere")]), "Credentials"),
+        ("gcp", with(&[("GCE_METADATA_HOST", "127.0.0.1:1")]), "Unreachable"),
         ("azure", principal_with(&[("AZURE_CLIENT_SECRET", "azure-secret")]), "fine"),
         ("azure", principal_with(&[("AZURE_CLIENT_SECRET", "other-secret")]), "Credentials"),
         ("azure", principal_with(&[("AZURE_FEDERATED_TOKEN_FILE", &assertion)]), "fine"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lakelock_crypto::SecretKey;
-use lakelock_interop::faults::{Answer, FaultServer};
+use lakelock_interop::faults::FaultServer;
 use lakelock_kms::{Error, ErrorKind, KeyManagementClient, Remote, RemoteSettings};
 
 /// As often as a call is tried here.
@@ -15,12 +15,7 @@ pub(crate) const KEY: [u8; 16] = *b"a key for tests!";
 pub(crate) const PATIENT: Duration = Duration::from_secs(30);
 
 /// How long to wait for one that does not.
-pub(crate) const HASTY: Duration = Duration::from_millis(300);
-
-/// How long to wait for this answer.
-pub(crate) fn patience(answer: &Answer) -> Duration {
-    if matches!(answer, Answer::Nothing) { HASTY } else { PATIENT }
-}
+pub(crate) const HASTY: Duration = Duration::from_secs(1);
 
 /// A client around another one that waits for an answer as long as that.
 pub(crate) fn waiting<C: KeyManagementClient>(client: C, attempt_timeout: Duration) -> Remote<C> {
