@@ -14,6 +14,7 @@
 //! column mapping and its deletes, and names the file in every error.
 
 mod as_of;
+mod avro;
 mod catalog;
 mod columns;
 mod conform;
@@ -23,6 +24,7 @@ mod filter;
 mod footer_cache;
 mod insert;
 mod interrupt;
+mod loaded;
 mod metadata_columns;
 mod metadata_table;
 mod provider;

@@ -23,10 +23,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lakelock_catalog::Catalog;
 use lakelock_iceberg::arrow_schema::schema_to_arrow;
+use lakelock_iceberg::name_mapping::NameMapping;
 use lakelock_iceberg::scan::{FileScanTask, TableScan};
 use lakelock_iceberg::{Error, ErrorKind, Table};
 use object_store::ObjectMeta;
 
+use crate::avro::AvroFiles;
 use crate::columns::{InitialDefaults, scalar};
 use crate::deletes::{EqualityDeletes, ScanDeletes};
 use crate::error::external;
@@ -228,13 +230,20 @@ impl TableProvider for LakelockTableProvider {
             }
             None => (None, Arc::clone(&self.defaults)),
         };
-        let deletes = ScanDeletes::new(self.table.io().clone(), Arc::clone(&self.footers), equality);
+        let mapping = match NameMapping::of_table(self.table.metadata()).map_err(external)? {
+            Some(mapping) => mapping,
+            None => NameMapping::of_schema(self.scan.schema()),
+        };
+        let avro = Arc::new(AvroFiles::new(self.table.io().clone(), Arc::new(mapping)));
+        let footers = Arc::clone(&self.footers);
+        let deletes = ScanDeletes::new(self.table.io().clone(), footers, Arc::clone(&avro), equality);
 
         let table_schema = self.table_schema(projection, &[]);
         let statistics = statistics(&tasks, self.scan.schema(), table_schema.table_schema());
         let files = tasks.iter().map(|task| self.file(task)).collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(files).split_files(state.config().target_partitions().max(1));
-        let source = DataFileSource::new(self.parquet(state, table_schema), comparing, defaults, Arc::new(deletes));
+        let source =
+            DataFileSource::new(self.parquet(state, table_schema), comparing, defaults, Arc::new(deletes), avro);
         // Files bring their own store; this URL only has to be one that DataFusion always knows.
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(groups)

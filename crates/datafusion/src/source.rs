@@ -1,6 +1,6 @@
 //! DataFusion's Parquet source, with what a table's files need besides.
 //!
-//! All reading, pruning and scheduling is DataFusion's. This wrapper gives each file its own column mapping and its
+//! All scheduling is DataFusion's, and so is reading and pruning Parquet; [`crate::avro`] reads Avro. This wrapper gives each file its own column mapping and its
 //! deletes, names the file in every error, and keeps those filters out of the reader that it could not apply to a column
 //! made from something else than one column of the file.
 
@@ -11,6 +11,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
@@ -24,17 +25,20 @@ use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use lakelock_iceberg::manifest::FileFormat;
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use object_store::ObjectStore;
+use parquet::arrow::arrow_reader::RowSelection;
 
+use crate::avro::{AvroFiles, AvroPart};
 use crate::columns::{FieldIdAdapterFactory, InitialDefaults};
 use crate::deletes::{EqualityFilter, FileDeletes, ScanDeletes};
 use crate::error::{external, while_reading};
 use crate::metadata_columns::MetadataColumn;
 use crate::reader::FileToRead;
 
-/// Reads the Parquet files of a table.
+/// Reads the data files of a table.
 #[derive(Clone)]
 pub(crate) struct DataFileSource {
     parquet: Arc<dyn FileSource>,
@@ -42,6 +46,8 @@ pub(crate) struct DataFileSource {
     comparing: Option<Arc<dyn FileSource>>,
     defaults: Arc<InitialDefaults>,
     deletes: Arc<ScanDeletes>,
+    avro: Arc<AvroFiles>,
+    batch_size: Option<usize>,
 }
 
 impl DataFileSource {
@@ -50,13 +56,13 @@ impl DataFileSource {
         comparing: Option<Arc<dyn FileSource>>,
         defaults: Arc<InitialDefaults>,
         deletes: Arc<ScanDeletes>,
+        avro: Arc<AvroFiles>,
     ) -> Self {
-        Self { parquet, comparing, defaults, deletes }
+        Self { parquet, comparing, defaults, deletes, avro, batch_size: None }
     }
 
     fn with(&self, parquet: Arc<dyn FileSource>, comparing: Option<Arc<dyn FileSource>>) -> Arc<dyn FileSource> {
-        let (defaults, deletes) = (Arc::clone(&self.defaults), Arc::clone(&self.deletes));
-        Arc::new(Self { parquet, comparing, defaults, deletes })
+        Arc::new(Self { parquet, comparing, ..self.clone() })
     }
 
     /// The source for files with equality deletes: the query's columns, and after them those to compare.
@@ -117,7 +123,8 @@ impl FileSource for DataFileSource {
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
         let comparing = self.comparing.as_ref().map(|source| source.with_batch_size(batch_size));
-        self.with(self.parquet.with_batch_size(batch_size), comparing)
+        let parquet = self.parquet.with_batch_size(batch_size);
+        Arc::new(Self { parquet, comparing, batch_size: Some(batch_size), ..self.clone() })
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
@@ -227,21 +234,28 @@ impl Opener {
         };
         let task = Arc::clone(&to_read.task);
         let context = Arc::new(FileContext { location: task.location().into(), deleted: deletes.equality });
-        let adapter = FieldIdAdapterFactory::new(Arc::clone(&self.source.defaults), task);
+        let adapter = FieldIdAdapterFactory::new(Arc::clone(&self.source.defaults), Arc::clone(&task));
         let mut config = self.config.clone();
-        config.expr_adapter_factory = Some(Arc::new(adapter));
-        let parquet = if context.deleted.is_some() {
+        let source = if context.deleted.is_some() {
             // What the reader counts may be deleted yet.
             config.limit = None;
             self.source.comparing()?
         } else {
             Arc::clone(&self.source.parquet)
         };
+        if task.data_file().file_format == FileFormat::Avro {
+            let selection = deletes.selection.map(|selection| RowSelection::clone(&selection));
+            let range = file.range.map(|range| range.start.unsigned_abs()..range.end.unsigned_abs());
+            let (files, batch_size) = (Arc::clone(&self.source.avro), self.source.batch_size);
+            let part = AvroPart { files, task, range, source, adapter, selection, batch_size };
+            return Ok(Box::new(OfFile { context, inner: part.planner() }));
+        }
+        config.expr_adapter_factory = Some(Arc::new(adapter));
         let file = match deletes.selection {
-            Some(selection) => file.with_extension(selection),
+            Some(selection) => file.with_extension(ParquetRowSelection::new(RowSelection::clone(&selection))),
             None => file,
         };
-        let planner = parquet
+        let planner = source
             .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)
             .and_then(|morselizer| morselizer.plan_file(file))
             .map_err(|e| context.failed(e))?;

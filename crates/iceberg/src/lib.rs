@@ -10,6 +10,7 @@
 //! | find an earlier version | [`TableVersion`], [`Table::snapshot_at`] |
 //! | show metadata as rows | [`metadata_table::MetadataTable`] |
 //! | read deletion vectors | [`deletes`] |
+//! | read Avro data and delete files | [`avro::AvroFile`] |
 //! | convert between Iceberg's and Arrow's schemas | [`arrow_schema`] |
 //! | read schemas and partition specs that a person typed | [`schema_text`] |
 //! | write data files | [`write::DataFileWriter`] |
@@ -19,6 +20,7 @@
 //! Parquet; `write` and `scan` know nothing of catalogs, which apply a [`commit::TableCommit`] to what they hold.
 
 pub mod arrow_schema;
+pub mod avro;
 pub mod commit;
 pub mod deletes;
 pub mod encryption;
@@ -26,6 +28,7 @@ mod error;
 pub mod manifest;
 pub mod metadata;
 pub mod metadata_table;
+pub mod name_mapping;
 mod properties;
 pub mod scan;
 pub mod schema_text;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::encryption::EncryptingFileIO;
+use crate::encryption::{EncryptingFileIO, Version2EncryptionManager};
 use crate::metadata::TableDocument;
 use crate::spec::{TableIdent, TableMetadata};
 
@@ -27,6 +27,12 @@ impl Table {
         metadata_location: String,
         io: EncryptingFileIO,
     ) -> Self {
+        let io = match document.as_version_3() {
+            Some(metadata) => {
+                io.with_manager(|inner| Arc::new(Version2EncryptionManager::new(inner, Arc::clone(metadata))))
+            }
+            None => io,
+        };
         Self { identifier, document, metadata_location, io }
     }
 

@@ -8,20 +8,18 @@ mod equality;
 mod load;
 mod positions;
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::error::Result;
 use lakelock_iceberg::encryption::EncryptingFileIO;
 use lakelock_iceberg::manifest::FileContent;
 use lakelock_iceberg::scan::FileScanTask;
-use tokio::sync::OnceCell;
+use parquet::arrow::arrow_reader::RowSelection;
 
 pub(crate) use self::equality::{EqualityDeletes, EqualityFilter};
 use self::load::DeleteFileReader;
 use self::positions::PositionDeletes;
+use crate::avro::AvroFiles;
 use crate::footer_cache::FooterCache;
 
 /// Delete files read at a time for one data file.
@@ -39,14 +37,19 @@ pub(crate) struct ScanDeletes {
 #[derive(Debug)]
 pub(crate) struct FileDeletes {
     /// The rows to read; all of them without one.
-    pub(crate) selection: Option<ParquetRowSelection>,
+    pub(crate) selection: Option<Arc<RowSelection>>,
     /// What to drop of the rows read.
     pub(crate) equality: Option<Arc<EqualityFilter>>,
 }
 
 impl ScanDeletes {
-    pub(crate) fn new(io: EncryptingFileIO, footers: Arc<FooterCache>, equality: Option<EqualityDeletes>) -> Self {
-        Self { reader: DeleteFileReader::new(io, footers), positions: PositionDeletes::default(), equality }
+    pub(crate) fn new(
+        io: EncryptingFileIO,
+        footers: Arc<FooterCache>,
+        avro: Arc<AvroFiles>,
+        equality: Option<EqualityDeletes>,
+    ) -> Self {
+        Self { reader: DeleteFileReader::new(io, footers, avro), positions: PositionDeletes::default(), equality }
     }
 
     /// What equality deletes compare.
@@ -67,27 +70,5 @@ impl ScanDeletes {
             _ => None,
         };
         Ok(FileDeletes { selection, equality })
-    }
-}
-
-/// Values that are loaded when the first asks for them, and then shared. A failure is not kept.
-#[derive(Debug)]
-struct Loaded<K, V>(Mutex<HashMap<K, Arc<OnceCell<Arc<V>>>>>);
-
-impl<K: Eq + Hash, V> Loaded<K, V> {
-    async fn get(&self, key: K, load: impl Future<Output = Result<V>>) -> Result<Arc<V>> {
-        let cell = {
-            // Every change leaves the map whole, so that a panic elsewhere cannot have broken it.
-            let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(cells.entry(key).or_default())
-        };
-        let value = cell.get_or_try_init(|| async { load.await.map(Arc::new) }).await?;
-        Ok(Arc::clone(value))
-    }
-}
-
-impl<K, V> Default for Loaded<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
     }
 }

@@ -5,7 +5,6 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::error::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use lakelock_iceberg::deletes::{DeletedRows, read_deletion_vector};
@@ -14,10 +13,11 @@ use lakelock_iceberg::{Error, ErrorKind};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 use parquet::arrow::arrow_reader::RowSelection;
 
+use super::CONCURRENCY;
 use super::load::DeleteFileReader;
-use super::{CONCURRENCY, Loaded};
 use crate::columns::InitialDefaults;
 use crate::error::external;
+use crate::loaded::Loaded;
 
 /// The two columns of a position delete file that matter.
 static COLUMNS: LazyLock<[FieldRef; 2]> = LazyLock::new(|| {
@@ -44,10 +44,9 @@ impl PositionDeletes {
         reader: &DeleteFileReader,
         task: &FileScanTask,
         deletes: &[Arc<FileScanTask>],
-    ) -> Result<ParquetRowSelection> {
+    ) -> Result<Arc<RowSelection>> {
         let key = task.location().to_owned();
-        let selection = self.selections.get(key, self.load(reader, task, deletes)).await?;
-        Ok(ParquetRowSelection::new(RowSelection::clone(&selection)))
+        self.selections.get(key, self.load(reader, task, deletes)).await
     }
 
     async fn load(

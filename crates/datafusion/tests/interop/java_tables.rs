@@ -1,18 +1,20 @@
 //! Tables that Java wrote, read as Java reads them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::compute::concat_batches;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::prelude::{DataFrame, Expr, SessionConfig, SessionContext, lit};
 use lakelock_datafusion::LakelockTableProvider;
+use lakelock_iceberg::spec::{FormatVersion, TableUpdate};
 use lakelock_iceberg::{ErrorKind, Table};
 use serde_json::Value;
 
 use crate::tables::{failure, open, query, session};
 use crate::{judge, rows};
 
-const READABLE: [&str; 33] = [
+pub(crate) const READABLE: [&str; 33] = [
     "types",
     "empty",
     "empty-snapshot",
@@ -54,16 +56,27 @@ const ALL: &str = "select *, _row_id, _last_updated_sequence_number from t";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_snapshot_has_the_rows_that_java_reads() {
     for scenario in READABLE {
-        let folder = tempfile::tempdir().unwrap();
-        let written = judge::write(scenario, folder.path());
-        let table = open(written["metadata"].as_str().unwrap()).await;
-        for snapshot in written["snapshots"].as_array().unwrap() {
-            let id = snapshot["snapshot_id"].as_i64().unwrap();
-            let expected = rows::sorted(snapshot["rows"].as_array().unwrap().clone());
-            let context = session(LakelockTableProvider::try_new_at(table.clone(), id).unwrap());
-            let found = rows::with_uuids(rows::of(query(&context, ALL).await).await, &["uid"]);
-            rows::assert_same(&found, &expected, &format!("{scenario}, snapshot {id}"));
+        compare_snapshots(scenario).await;
+    }
+}
+
+pub(crate) async fn compare_snapshots(scenario: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let written = judge::write(scenario, folder.path());
+    let table = open(written["metadata"].as_str().unwrap()).await;
+    for snapshot in written["snapshots"].as_array().unwrap() {
+        let id = snapshot["snapshot_id"].as_i64().unwrap();
+        let mut expected = snapshot["rows"].as_array().unwrap().clone();
+        for row in &mut expected {
+            // Rows from before an upgrade have no lineage; Java forgets that in Avro files, for the one column.
+            if row.get("_row_id").is_some_and(Value::is_null) {
+                row["_last_updated_sequence_number"] = Value::Null;
+            }
         }
+        let expected = rows::sorted(expected);
+        let context = session(LakelockTableProvider::try_new_at(table.clone(), id).unwrap());
+        let found = rows::with_uuids(rows::of(query(&context, ALL).await).await, &["uid"]);
+        rows::assert_same(&found, &expected, &format!("{scenario}, snapshot {id}"));
     }
 }
 
@@ -78,6 +91,10 @@ async fn filters_find_what_they_find_without_pruning() {
         "partitioned-truncate",
         "deletes-dv-large",
         "deletes-equality-dropped",
+        "avro-types",
+        "avro-partitioned-truncate",
+        "mixed-evolved",
+        "mixed-deletes-equality-dropped",
     ] {
         let folder = tempfile::tempdir().unwrap();
         let written = judge::write(scenario, folder.path());
@@ -119,7 +136,7 @@ async fn compare_filters(table: &Table, scenario: &str, pushdown: bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_read_yet_is_an_error_that_names_the_file() {
-    let cases = [("avro-data", "Avro", ".avro"), ("key24", "192-bit", ".parquet")];
+    let cases = [("key24", "192-bit", ".parquet")];
     for (scenario, what, file) in cases {
         let folder = tempfile::tempdir().unwrap();
         let written = judge::write(scenario, folder.path());
@@ -129,6 +146,31 @@ async fn what_cannot_be_read_yet_is_an_error_that_names_the_file() {
         let (kind, text) = failure(&error);
         assert_eq!(kind, ErrorKind::Unsupported, "{scenario}: {text}");
         assert!(text.contains(what) && text.contains(file), "{scenario}: {text}");
+    }
+}
+
+/// Java encrypts tables of version 2 too, if they get their key id late. They are read, and not changed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_encrypted_table_of_version_2_is_read_only() {
+    for scenario in ["deletes-format-2", "avro-deletes-format-2"] {
+        let folder = tempfile::tempdir().unwrap();
+        let written = judge::write(scenario, folder.path());
+        let metadata = written["metadata"].as_str().unwrap();
+        let table = open(metadata).await;
+        for snapshot in written["snapshots"].as_array().unwrap() {
+            let id = snapshot["snapshot_id"].as_i64().unwrap();
+            let expected = rows::sorted(snapshot["rows"].as_array().unwrap().clone());
+            let context = session(LakelockTableProvider::try_new_at(table.clone(), id).unwrap());
+            let found = rows::of(query(&context, "select * from t").await).await;
+            rows::assert_same(&found, &expected, &format!("{scenario}, snapshot {id}"));
+        }
+        for update in [
+            TableUpdate::SetProperties { updates: HashMap::from([("a".to_owned(), "b".to_owned())]) },
+            TableUpdate::UpgradeFormatVersion { format_version: FormatVersion::V3 },
+        ] {
+            let error = table.document().apply(&[update], metadata).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        }
     }
 }
 

@@ -84,6 +84,14 @@ impl EncryptingFileIO {
         &self.storage
     }
 
+    /// The same storage with another manager, made of this one.
+    pub(crate) fn with_manager(
+        self,
+        make: impl FnOnce(Arc<dyn EncryptionManager>) -> Arc<dyn EncryptionManager>,
+    ) -> Self {
+        Self { storage: self.storage, manager: make(self.manager) }
+    }
+
     /// The table's encryption.
     #[must_use]
     pub fn manager(&self) -> &Arc<dyn EncryptionManager> {
@@ -128,7 +136,7 @@ impl EncryptingFileIO {
         reader.read_range(range).await.map_err(|error| from_storage("read", location, error))
     }
 
-    fn decrypting(&self, location: &str, key_metadata: &StandardKeyMetadata) -> Result<EncryptedReader> {
+    pub(super) fn decrypting(&self, location: &str, key_metadata: &StandardKeyMetadata) -> Result<EncryptedReader> {
         if key_metadata.file_length().is_none() {
             let message = format!("the key metadata of {location} has no file length");
             return Err(Error::new(ErrorKind::InvalidData, message));
@@ -186,7 +194,7 @@ impl EncryptingFileIO {
         Ok(PendingFile { storage: self.storage.clone(), plain, key, file })
     }
 
-    fn check_plaintext(&self, location: &str) -> Result<()> {
+    pub(super) fn check_plaintext(&self, location: &str) -> Result<()> {
         if self.manager.allows_plaintext_files() {
             return Ok(());
         }
@@ -207,7 +215,7 @@ pub(crate) fn encrypted_length(plain_length: u64) -> Result<u64> {
     Ok(layout.stored_length())
 }
 
-fn from_storage(doing: &str, location: &str, error: lakelock_storage::Error) -> Error {
+pub(super) fn from_storage(doing: &str, location: &str, error: lakelock_storage::Error) -> Error {
     use lakelock_storage::ErrorKind as Stored;
     let kind = match error.kind() {
         Stored::Authentication | Stored::InvalidData => ErrorKind::InvalidData,

@@ -6,6 +6,7 @@
 mod catalog;
 mod clock;
 mod file_io;
+mod file_reader;
 mod kek_cache;
 mod key_metadata;
 mod no_kms;
@@ -15,6 +16,7 @@ mod single_flight;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod version_2;
 
 use std::fmt::Debug;
 
@@ -25,13 +27,15 @@ pub use catalog::{ALLOW_PLAINTEXT_FILES, CatalogEncryption};
 pub use clock::{Clock, SystemClock};
 pub(crate) use file_io::encrypted_length;
 pub use file_io::{EncryptingFileIO, PendingFile, WrittenFile};
+pub use file_reader::FileReader;
 pub use key_metadata::EncodedKeyMetadata;
 pub use no_kms::NoKmsEncryptionManager;
 pub use plaintext::PlaintextEncryptionManager;
 pub use properties::{DATA_KEY_LENGTH, EncryptionProperties, KEY_ID};
 pub use standard::StandardEncryptionManager;
+pub(crate) use version_2::Version2EncryptionManager;
 
-use crate::spec::{EncryptedKey, FormatVersion, Snapshot, TableMetadata};
+use crate::spec::{EncryptedKey, Snapshot, TableMetadata};
 use crate::{Error, ErrorKind, Result};
 
 /// Decides how the files of one table are encrypted, and opens the keys of those that are.
@@ -86,18 +90,8 @@ pub struct WrappedManifestListKey {
 }
 
 /// What becomes of a snapshot without a key id in an encrypted table.
-fn plaintext_snapshot(
-    table: &str,
-    metadata: &TableMetadata,
-    snapshot: &Snapshot,
-    allowed: bool,
-) -> Result<Option<StandardKeyMetadata>> {
+fn plaintext_snapshot(table: &str, snapshot: &Snapshot, allowed: bool) -> Result<Option<StandardKeyMetadata>> {
     let (id, list) = (snapshot.snapshot_id(), snapshot.manifest_list());
-    if metadata.format_version() < FormatVersion::V3 {
-        // Here the parsed snapshot has no key id even where its JSON has one.
-        let message = format!("encrypted table {table} has format version {}, expected 3", metadata.format_version());
-        return Err(Error::new(ErrorKind::Unsupported, message));
-    }
     if allowed {
         return Ok(None);
     }

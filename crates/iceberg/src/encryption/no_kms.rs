@@ -47,14 +47,10 @@ impl EncryptionManager for NoKmsEncryptionManager {
         Err(self.no_kms())
     }
 
-    async fn manifest_list_key(
-        &self,
-        metadata: &TableMetadata,
-        snapshot: &Snapshot,
-    ) -> Result<Option<StandardKeyMetadata>> {
+    async fn manifest_list_key(&self, _: &TableMetadata, snapshot: &Snapshot) -> Result<Option<StandardKeyMetadata>> {
         match snapshot.encryption_key_id() {
             Some(_) => Err(self.no_kms()),
-            None => plaintext_snapshot(&self.table, metadata, snapshot, self.allow_plaintext_files),
+            None => plaintext_snapshot(&self.table, snapshot, self.allow_plaintext_files),
         }
     }
 

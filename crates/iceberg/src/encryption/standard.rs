@@ -126,7 +126,7 @@ impl EncryptionManager for StandardEncryptionManager {
         snapshot: &Snapshot,
     ) -> Result<Option<StandardKeyMetadata>> {
         let Some(key_id) = snapshot.encryption_key_id() else {
-            return plaintext_snapshot(&self.table, metadata, snapshot, self.allow_plaintext_files);
+            return plaintext_snapshot(&self.table, snapshot, self.allow_plaintext_files);
         };
         let entries = self.list_entries(metadata, snapshot, key_id)?;
         // As Java does, with the table's master key whatever the entry says: an entry cannot lead to another key.

@@ -73,7 +73,7 @@ impl Codec {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Deflate { .. } => "deflate",
             Self::Null => "null",
@@ -82,7 +82,8 @@ impl Codec {
         }
     }
 
-    fn compress(self, plain: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+    /// Packs a block.
+    pub(crate) fn compress(self, plain: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
             Self::Deflate { level } => {
                 let mut encoder = flate2::write::DeflateEncoder::new(out, flate2::Compression::new(level));
@@ -103,7 +104,19 @@ impl Codec {
         }
     }
 
-    fn decompress(self, packed: &[u8]) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    /// The codec of this name in the header of a file, with a level for writing.
+    pub(crate) fn of_file(name: &[u8]) -> Option<Self> {
+        match name {
+            b"deflate" => Some(Self::DEFAULT),
+            b"null" => Some(Self::Null),
+            b"snappy" => Some(Self::Snappy),
+            b"zstandard" => Some(Self::Zstandard { level: 1 }),
+            _ => None,
+        }
+    }
+
+    /// Unpacks a block, which may be of anybody's making.
+    pub(crate) fn decompress(self, packed: &[u8]) -> std::io::Result<Zeroizing<Vec<u8>>> {
         match self {
             Self::Deflate { .. } => read_limited(flate2::read::DeflateDecoder::new(packed)),
             Self::Null => Ok(Zeroizing::new(packed.to_vec())),
@@ -171,17 +184,12 @@ impl<'a> Container<'a> {
         reader.read_exact(&mut sync).map_err(|_| damaged("its Avro header is cut off"))?;
         let blocks = remaining(rest, &mut reader).ok_or_else(|| damaged("its Avro header is cut off"))?;
         let metadata: BTreeMap<_, _> = metadata.into_iter().map(|(key, value)| (key, value.0)).collect();
-        let codec = match metadata.get("avro.codec").map_or(&b"null"[..], Vec::as_slice) {
-            b"deflate" => Codec::DEFAULT,
-            b"null" => Codec::Null,
-            b"snappy" => Codec::Snappy,
-            b"zstandard" => Codec::Zstandard { level: 1 },
-            other => {
-                let codec = String::from_utf8_lossy(other);
-                let message = format!("cannot read {location}: the Avro codec {codec:?} is not supported");
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-        };
+        let codec = metadata.get("avro.codec").map_or(&b"null"[..], Vec::as_slice);
+        let codec = Codec::of_file(codec).ok_or_else(|| {
+            let codec = String::from_utf8_lossy(codec);
+            let message = format!("cannot read {location}: the Avro codec {codec:?} is not supported");
+            Error::new(ErrorKind::Unsupported, message)
+        })?;
         Ok(Self { location, metadata, codec, sync, blocks })
     }
 

@@ -1,11 +1,13 @@
 //! What is looked at beyond the parser: what it would not say, and what it would let pass.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::numbers;
 use super::raw::RawDocument;
-use crate::spec::{NestedField, PrimitiveType, Schema, TableMetadata, Type};
+use crate::spec::{FormatVersion, NestedField, PrimitiveType, Schema, TableMetadata, Type};
 use crate::{Error, ErrorKind, Result};
 
 /// The type names of the spec that the parser knows; `decimal` and `fixed` have parameters.
@@ -42,6 +44,27 @@ pub(super) fn format_version(raw: &RawDocument, location: &str) -> Result<()> {
         }
         Err(e) => Err(invalid("its format-version is no version").with_source(e)),
     }
+}
+
+/// The metadata of a table of version 2 that has keys, read as if it were of version 3.
+///
+/// # Errors
+/// [`ErrorKind::InvalidData`] for keys that make no sense.
+pub(super) fn as_version_3(
+    raw: &RawDocument,
+    metadata: &TableMetadata,
+    location: &str,
+) -> Result<Option<Arc<TableMetadata>>> {
+    if metadata.format_version() != FormatVersion::V2 || raw.get("encryption-keys").is_none() {
+        return Ok(None);
+    }
+    let mut raw = raw.clone();
+    raw.set("format-version", "3");
+    raw.set("next-row-id", "0");
+    super::parse_metadata(&raw.to_json()).map(|metadata| Some(Arc::new(metadata))).map_err(|e| {
+        let message = format!("the encryption keys of {location}, which has format version 2, cannot be read");
+        Error::new(ErrorKind::InvalidData, message).with_source(e)
+    })
 }
 
 /// Checks that every column has a type that the parser knows.

@@ -35,6 +35,8 @@ pub struct TableDocument {
     metadata: Arc<TableMetadata>,
     references: Arc<References>,
     raw: RawDocument,
+    /// The metadata of an encrypted table of version 2, read as if it were of version 3: the parser finds keys there only.
+    as_version_3: Option<Arc<TableMetadata>>,
 }
 
 impl TableDocument {
@@ -62,7 +64,7 @@ impl TableDocument {
             .metadata;
         rules::check_new(&metadata).map_err(|e| invalid(e.kind()).with_source(e))?;
         let raw = splice::write(&metadata)?;
-        Ok(Self { metadata: Arc::new(metadata), references: Arc::default(), raw })
+        Ok(Self { metadata: Arc::new(metadata), references: Arc::default(), raw, as_version_3: None })
     }
 
     /// Applies a commit's updates, in order, to the metadata that was read from `location`, which enters the metadata
@@ -109,7 +111,7 @@ impl TableDocument {
         }
         let raw = splice::update(&self.raw, (before, &self.references), (&after, &references))
             .map_err(|e| e.in_document(location))?;
-        let document = Self { metadata: Arc::new(after), references: Arc::new(references), raw };
+        let document = Self { metadata: Arc::new(after), references: Arc::new(references), raw, as_version_3: None };
         if before.format_version() != document.metadata.format_version() {
             // A rare change that can make old parts of the text mean something else: take nothing for granted.
             document.verify(location)?;
@@ -121,6 +123,11 @@ impl TableDocument {
     #[must_use]
     pub fn metadata(&self) -> &Arc<TableMetadata> {
         &self.metadata
+    }
+
+    /// The metadata with the keys of an encrypted table of version 2: read as if it were of version 3, so for its keys alone.
+    pub(crate) fn as_version_3(&self) -> Option<&Arc<TableMetadata>> {
+        self.as_version_3.as_ref()
     }
 
     /// Branches and tags, by name.
@@ -226,7 +233,8 @@ impl TableDocument {
         };
         check::parsed(&raw, &metadata, location)?;
         let references = refs::read(&raw, &metadata).map_err(invalid)?;
-        Ok(Self { metadata: Arc::new(metadata), references: Arc::new(references), raw })
+        let as_version_3 = check::as_version_3(&raw, &metadata, location)?;
+        Ok(Self { metadata: Arc::new(metadata), references: Arc::new(references), raw, as_version_3 })
     }
 
     fn verify(&self, location: &str) -> Result<()> {

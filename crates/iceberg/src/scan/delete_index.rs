@@ -147,8 +147,7 @@ impl<'a> DeleteIndex<'a> {
             Error::new(ErrorKind::Unsupported, message)
         };
         match (file.content, file.file_format) {
-            (_, FileFormat::Parquet) | (FileContent::PositionDeletes, FileFormat::Puffin) => {}
-            (_, FileFormat::Avro) => return Err(unsupported("Avro")),
+            (_, FileFormat::Avro | FileFormat::Parquet) | (FileContent::PositionDeletes, FileFormat::Puffin) => {}
             (_, FileFormat::Orc) => return Err(unsupported("ORC")),
             (_, FileFormat::Puffin) => return Err(unsupported("Puffin")),
         }

@@ -3,7 +3,7 @@
 //! A [`TableScan`] reads a snapshot's manifest list, leaves out manifests by their partition summaries, then files by
 //! their partition and their column statistics, and hands out a [`FileScanTask`] for each file that is left, with the
 //! key that opens it and the delete files that apply to it. Pruning is inclusive: a file with a matching row is never left
-//! out. Whatever the reader of the tasks cannot honour (formats other than Parquet, deletes that are not to be read) is an
+//! out. Whatever the reader of the tasks cannot honour (formats other than Parquet and Avro) is an
 //! error here, so that no plan leads to wrong rows.
 
 mod appends;

@@ -111,7 +111,8 @@ impl TableScan {
     /// # Errors
     /// A filter that does not fit the schema; a manifest list, manifest or key that cannot be read; a plaintext file in
     /// an encrypted table unless that was allowed; [`ErrorKind::InvalidData`] for deletes that contradict each other;
-    /// [`ErrorKind::Unsupported`] naming the file when a matching data file, or a delete file for one, is not Parquet.
+    /// [`ErrorKind::Unsupported`] naming the file when a matching data file, or a delete file for one, is neither
+    /// Parquet nor Avro.
     pub async fn plan(&self) -> Result<ScanPlan> {
         let metadata = self.table.metadata();
         let pruner = Pruner::new(self.filter.bind(&self.schema)?, metadata);
@@ -165,8 +166,7 @@ impl TableScan {
             Error::new(ErrorKind::Unsupported, message)
         };
         match data_file.file_format {
-            FileFormat::Parquet => {}
-            FileFormat::Avro => return Err(unsupported("is Avro; reading Avro data is not supported yet")),
+            FileFormat::Avro | FileFormat::Parquet => {}
             FileFormat::Orc => return Err(unsupported("is ORC; reading ORC data is not supported")),
             FileFormat::Puffin => return Err(unsupported("is Puffin, which holds no rows")),
         }

@@ -126,13 +126,13 @@ async fn a_plaintext_table_has_plaintext_files() {
 }
 
 #[tokio::test]
-async fn encrypted_tables_of_format_version_2_are_refused_not_misread() {
+async fn without_the_document_keys_of_format_version_2_are_missing() {
     let mut json: Value = serde_json::to_value(java_table(|_| ())).unwrap();
     json["format-version"] = json!(2);
     let metadata: TableMetadata = serde_json::from_value(json).unwrap();
     let manager = Setting::new().manager(&metadata);
     let error = manager.manifest_list_key(&metadata, metadata.current_snapshot().unwrap()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
     let error = manager.wrap_manifest_list_key(&metadata, &list_key(100)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

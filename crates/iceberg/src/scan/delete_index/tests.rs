@@ -161,7 +161,7 @@ fn deletes_that_cannot_be_honoured_are_errors_that_name_them() {
         change(&mut entry);
         vec![entry]
     };
-    let avro = |entry| with(entry, |entry| entry.data_file.file_format = FileFormat::Avro);
+    let orc = |entry| with(entry, |entry| entry.data_file.file_format = FileFormat::Orc);
     let keyless = |entry| with(entry, |entry| entry.data_file.key_metadata = None);
     let cases = [
         ("two vectors", vec![vector(DATA, 6), vector(DATA, 7)], "6.puffin", ErrorKind::InvalidData),
@@ -193,8 +193,8 @@ fn deletes_that_cannot_be_honoured_are_errors_that_name_them() {
         ("vector without key", keyless(vector(DATA, 6)), "6.puffin", ErrorKind::InvalidData),
         ("positions without key", keyless(position(own, 6)), "position.parquet", ErrorKind::InvalidData),
         ("equality without key", keyless(equality(own, 6)), "equality.parquet", ErrorKind::InvalidData),
-        ("Avro positions", avro(position(own, 6)), "position.parquet", ErrorKind::Unsupported),
-        ("Avro equality", avro(equality(own, 6)), "equality.parquet", ErrorKind::Unsupported),
+        ("ORC positions", orc(position(own, 6)), "position.parquet", ErrorKind::Unsupported),
+        ("ORC equality", orc(equality(own, 6)), "equality.parquet", ErrorKind::Unsupported),
     ];
     for (what, deletes, file, kind) in cases {
         let error = applying(deletes).unwrap_err();
@@ -203,5 +203,5 @@ fn deletes_that_cannot_be_honoured_are_errors_that_name_them() {
     }
     // What applies to no file that is read stays out of the way.
     assert_eq!(applying(keyless(vector("memory://t/other.parquet", 6))).unwrap(), Vec::<String>::new());
-    assert_eq!(applying(avro(equality((0, Some(2)), 6))).unwrap(), Vec::<String>::new());
+    assert_eq!(applying(orc(equality((0, Some(2)), 6))).unwrap(), Vec::<String>::new());
 }

@@ -42,6 +42,7 @@ final class DeleteScenarios {
     ALL.put("deletes-dv-compacted", DeleteScenarios::compacted);
     ALL.put("deletes-positions", DeleteScenarios::positions);
     ALL.put("deletes-upgraded", DeleteScenarios::upgraded);
+    ALL.put("deletes-format-2", DeleteScenarios::second);
     ALL.put("deletes-equality", DeleteScenarios::equality);
     ALL.put("deletes-equality-columns", DeleteScenarios::equalityOfColumns);
     ALL.put("deletes-equality-types", DeleteScenarios::equalityOfTypes);
@@ -169,6 +170,16 @@ final class DeleteScenarios {
     table.delete(table.files.positionDelete(all(second)));
     append(table, 5, 300);
     table.table.updateProperties().set(TableProperties.FORMAT_VERSION, "3").commit();
+    return table;
+  }
+
+  /** An encrypted v2 table that stays one, which Java reads and writes. */
+  private static FolderTable second(TableMaker maker) {
+    FolderTable table = maker.second(Scenarios.SMALL, Scenarios.spec(Scenarios.SMALL).bucket("id", 2).build());
+    List<DataFile> files = table.append(FileFormat.PARQUET, Scenarios.plainRows(table, 20, 0));
+    table.delete(table.files.positionDelete(positions(files.get(0), 0, 3)));
+    table.append(FileFormat.PARQUET, Scenarios.plainRows(table, 20, 100));
+    deleteEqual(table, files.get(0).partition(), List.of("id"), key(table, "id", 4L), key(table, "id", 5L));
     return table;
   }
 

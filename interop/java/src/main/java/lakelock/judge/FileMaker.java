@@ -38,6 +38,9 @@ import org.apache.iceberg.types.TypeUtil;
 
 /** Writes a table's data and delete files with Java's generic writers; commits nothing. */
 final class FileMaker {
+  /** Table properties of the judge's own: what the files of scenarios are instead of Parquet, {@code avro} or {@code mixed}. */
+  static final String FORMAT = "lakelock.judge.format";
+
   private final Table table;
   private int task = 0;
 
@@ -70,7 +73,8 @@ final class FileMaker {
     return files;
   }
 
-  private DataFile dataFile(FileFormat format, Schema schema, StructLike partition, List<Record> rows) {
+  private DataFile dataFile(FileFormat asked, Schema schema, StructLike partition, List<Record> rows) {
+    FileFormat format = format(asked);
     GenericFileWriterFactory factory =
         new GenericFileWriterFactory.Builder(table).dataFileFormat(format).dataSchema(schema).build();
     DataWriter<Record> writer = factory.newDataWriter(output(format, partition), table.spec(), partition);
@@ -84,16 +88,17 @@ final class FileMaker {
 
   /** A delete file of the current spec: all rows of a partition with these values in these columns, of all without one. */
   DeleteFile equalityDelete(List<String> columns, List<Record> keys, StructLike partition) {
+    FileFormat format = format(FileFormat.PARQUET);
     Set<Integer> ids = new LinkedHashSet<>();
     columns.forEach(column -> ids.add(table.schema().findField(column).fieldId()));
     GenericFileWriterFactory factory =
         new GenericFileWriterFactory.Builder(table)
-            .deleteFileFormat(FileFormat.PARQUET)
+            .deleteFileFormat(format)
             .equalityFieldIds(ids.stream().mapToInt(Integer::intValue).toArray())
             .equalityDeleteRowSchema(TypeUtil.select(table.schema(), ids))
             .build();
     EqualityDeleteWriter<Record> writer =
-        factory.newEqualityDeleteWriter(output(FileFormat.PARQUET, partition), table.spec(), partition);
+        factory.newEqualityDeleteWriter(output(format, partition), table.spec(), partition);
     try (writer) {
       keys.forEach(writer::write);
     } catch (IOException e) {
@@ -104,11 +109,11 @@ final class FileMaker {
 
   /** A position delete file, as tables before version 3 have them, of data files of one partition. */
   DeleteFile positionDelete(List<Position> positions) {
-    GenericFileWriterFactory factory =
-        new GenericFileWriterFactory.Builder(table).deleteFileFormat(FileFormat.PARQUET).build();
+    FileFormat format = format(FileFormat.PARQUET);
+    GenericFileWriterFactory factory = new GenericFileWriterFactory.Builder(table).deleteFileFormat(format).build();
     StructLike partition = table.spec().isUnpartitioned() ? null : positions.get(0).file().partition();
     PositionDeleteWriter<Record> writer =
-        factory.newPositionDeleteWriter(output(FileFormat.PARQUET, partition), table.spec(), partition);
+        factory.newPositionDeleteWriter(output(format, partition), table.spec(), partition);
     Comparator<Position> order = Comparator.comparing(position -> position.file().location());
     try (writer) {
       positions.stream()
@@ -151,6 +156,14 @@ final class FileMaker {
       throw new UncheckedIOException(e);
     }
     return deletes;
+  }
+
+  private FileFormat format(FileFormat asked) {
+    return switch (table.properties().getOrDefault(FORMAT, "")) {
+      case "avro" -> FileFormat.AVRO;
+      case "mixed" -> task % 2 == 0 ? FileFormat.AVRO : asked;
+      default -> asked;
+    };
   }
 
   private EncryptedOutputFile output(FileFormat format, StructLike partition) {

@@ -63,7 +63,7 @@ final class Scenarios {
     ALL.put("key32", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "32")), 2));
     ALL.put("several-keks", Scenarios::severalKeks);
     ALL.putAll(DeleteScenarios.ALL);
-    ALL.put("avro-data", Scenarios::avroData);
+    ALL.putAll(AvroScenarios.ALL);
     ALL.put("compacted", Scenarios::compacted);
     ALL.put("branches", Scenarios::branches);
     ALL.put("versions", Scenarios::versions);
@@ -82,6 +82,13 @@ final class Scenarios {
 
   static FolderTable write(String name, TableMaker maker) throws IOException {
     Scenario scenario = ALL.get(name);
+    for (String format : List.of("avro", "mixed")) {
+      // The same history with data and delete files in Avro, all or every other one.
+      if (scenario == null && name.startsWith(format + "-")) {
+        Scenario inParquet = ALL.get(name.substring(format.length() + 1));
+        scenario = inParquet == null ? null : made -> inParquet.write(made.with(FileMaker.FORMAT, format));
+      }
+    }
     if (scenario == null) {
       throw new Arguments.Usage("unknown scenario " + name + "; there are " + String.join(", ", names()));
     }
@@ -216,12 +223,6 @@ final class Scenarios {
     appends(table, 1);
     table.ops.setTimeShift(2 * 731 * DAY_MS);
     return appends(table, 1);
-  }
-
-  private static FolderTable avroData(TableMaker maker) {
-    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned());
-    table.append(FileFormat.AVRO, plainRows(table, 10, 0));
-    return table;
   }
 
   /** After compaction the data file carries its rows' ids and sequence numbers as columns. */

@@ -15,8 +15,19 @@ import org.apache.iceberg.encryption.KeyManagementClient;
 import org.apache.iceberg.io.FileIO;
 
 /** Makes v3 tables at one location. */
-record TableMaker(FileIO io, KeyManagementClient kms, String location) {
+record TableMaker(FileIO io, KeyManagementClient kms, String location, Map<String, String> properties) {
   static final String KEY = "keyA";
+
+  TableMaker(FileIO io, KeyManagementClient kms, String location) {
+    this(io, kms, location, Map.of());
+  }
+
+  /** The same, whose tables have one more property. */
+  TableMaker with(String name, String value) {
+    Map<String, String> more = new HashMap<>(properties);
+    more.put(name, value);
+    return new TableMaker(io, kms, location, more);
+  }
 
   /** A table under the master key {@link #KEY}. */
   FolderTable table(Schema schema, PartitionSpec spec, Map<String, String> properties) {
@@ -40,9 +51,11 @@ record TableMaker(FileIO io, KeyManagementClient kms, String location) {
     return table;
   }
 
-  private FolderTable create(Schema schema, PartitionSpec spec, Map<String, String> properties) {
-    properties.putIfAbsent(TableProperties.FORMAT_VERSION, "3");
-    return FolderTable.create(io, kms, location, schema, spec, properties);
+  private FolderTable create(Schema schema, PartitionSpec spec, Map<String, String> own) {
+    Map<String, String> all = new HashMap<>(properties);
+    all.putAll(own);
+    all.putIfAbsent(TableProperties.FORMAT_VERSION, "3");
+    return FolderTable.create(io, kms, location, schema, spec, all);
   }
 
   /** What a reader of the table must find: its keys, and the rows of each snapshot and branch as {@code read} gives them. */
