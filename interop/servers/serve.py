@@ -34,9 +34,45 @@ def free_ports(count):
     return ports
 
 
+def look_at_keys():
+    """Lets moto's KMS refuse what AWS refuses: keys that are disabled, about to be deleted or not for encryption. Where a
+    ciphertext is another key's, which AWS names, moto says no more than that access is denied."""
+    from moto.core.exceptions import JsonRESTError
+    from moto.kms.exceptions import AccessDeniedException
+    from moto.kms.models import KmsBackend
+
+    encrypt, decrypt = KmsBackend.encrypt, KmsBackend.decrypt
+
+    def check(backend, key_id):
+        key = backend.keys[backend.any_id_to_key_id(key_id)]
+        if key.key_state == "PendingDeletion":
+            raise JsonRESTError("KMSInvalidStateException", f"{key.arn} is pending deletion.")
+        if not key.enabled:
+            raise JsonRESTError("DisabledException", f"{key.arn} is disabled.")
+        if key.key_usage not in (None, "ENCRYPT_DECRYPT"):
+            raise JsonRESTError("InvalidKeyUsageException", f"{key.arn} key usage is {key.key_usage}.")
+
+    def checked_encrypt(self, key_id, plaintext, encryption_context):
+        check(self, key_id)
+        return encrypt(self, key_id, plaintext, encryption_context)
+
+    def checked_decrypt(self, ciphertext_blob, encryption_context, key_id=None):
+        if key_id:
+            check(self, key_id)
+        try:
+            return decrypt(self, ciphertext_blob, encryption_context, key_id)
+        except AccessDeniedException:
+            text = "The key ID in the request does not identify a CMK that can perform this operation."
+            raise JsonRESTError("IncorrectKeyException", text) from None
+
+    KmsBackend.encrypt, KmsBackend.decrypt = checked_encrypt, checked_decrypt
+
+
 def moto():
     """AWS, in this process: KMS, S3, STS and more; it takes any credentials."""
     from moto.server import ThreadedMotoServer
+
+    look_at_keys()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

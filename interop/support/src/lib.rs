@@ -2,6 +2,7 @@
 //! and rows in the form that the judge prints them in.
 #![expect(clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod aws;
 pub mod faults;
 pub mod hive;
 pub mod judge;

@@ -69,7 +69,7 @@ impl Place<'_> {
 
     fn service(&self) -> String {
         match self.endpoint {
-            Some(endpoint) => format!("AWS KMS at {endpoint}"),
+            Some(endpoint) => format!("AWS KMS at {}", endpoint.trim_end_matches('/')),
             None => format!("AWS KMS in {}", self.region),
         }
     }

@@ -2,6 +2,10 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[cfg(feature = "aws")]
+mod aws;
+#[cfg(feature = "aws")]
+mod aws_faults;
 #[cfg(all(feature = "azure", feature = "gcp"))]
 mod cloud_faults;
 #[cfg(all(feature = "azure", feature = "gcp"))]
