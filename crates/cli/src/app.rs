@@ -10,7 +10,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::prelude::*;
 
 use crate::args::{Arguments, Command, GlobalOptions};
-use crate::commands::{completions, demo, init, inspect, keystore, load, namespace, sql, table};
+use crate::commands::{completions, demo, init, inspect, keystore, kms, load, namespace, sql, table};
 use crate::context::Context;
 use crate::failure::{Context as _, Failure, Fault, Result};
 use crate::terminal::{Paint, stderr_width};
@@ -62,6 +62,7 @@ fn execute(arguments: Arguments) -> Result<()> {
             Command::Demo(arguments) => demo::run(&context, arguments).await,
             Command::Init(arguments) => init::run(&context, &arguments).await,
             Command::Keystore(arguments) => keystore::run(&context, arguments),
+            Command::Kms(arguments) => kms::run(&context, arguments).await,
             Command::Namespace(arguments) => namespace::run(&context, arguments).await,
             Command::Table(arguments) => table::run(&context, arguments).await,
             Command::Load(arguments) => load::run(&context, arguments).await,
@@ -84,7 +85,7 @@ fn start_logging(options: &GlobalOptions) {
         (false, _) => "info,lakelock=trace",
     };
     // `lakelock` stands for all crates whose names start with it.
-    let crates = ["catalog", "crypto", "datafusion", "iceberg", "kms", "storage"];
+    let crates = ["catalog", "cloud", "crypto", "datafusion", "iceberg", "kms", "storage"];
     let directives = match level.split_once("lakelock=") {
         Some((_, own)) => crates.iter().fold(level.to_owned(), |all, name| format!("{all},lakelock_{name}={own}")),
         None => level.to_owned(),
@@ -116,14 +117,16 @@ fn hint_for_kms(kind: lakelock_kms::ErrorKind) -> Option<&'static str> {
     use lakelock_kms::ErrorKind;
     Some(match kind {
         ErrorKind::Credentials => {
-            "the keystore opens with the key file in keystore.key-file, or with the passphrase in \
-             $LAKELOCK_KEYSTORE_PASSPHRASE"
+            "a local keystore opens with the key file in keystore.key-file, or with the passphrase in \
+             $LAKELOCK_KEYSTORE_PASSPHRASE; a cloud KMS takes the credentials of its platform"
         }
-        ErrorKind::NotFound => "`lakelock keystore list` shows the master keys there are",
+        ErrorKind::NotFound => "`lakelock keystore list` shows the master keys of a local keystore",
         ErrorKind::WrongKey => {
             "this keystore or KMS has another key of that id; check keystore.path and encryption.kms-impl of the catalog"
         }
-        ErrorKind::Throttled | ErrorKind::Unreachable => "try again",
+        ErrorKind::Throttled | ErrorKind::Unreachable => {
+            "try again; `lakelock kms check --key KEY` tells whether the KMS answers"
+        }
         _ => return None,
     })
 }

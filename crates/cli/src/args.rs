@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{completions, demo, init, inspect, keystore, load, namespace, sql, table};
+use crate::commands::{completions, demo, init, inspect, keystore, kms, load, namespace, sql, table};
 use crate::output::OutputFormat;
 use crate::terminal::ColorChoice;
 
@@ -106,6 +106,7 @@ pub(crate) enum Command {
     Demo(demo::Arguments),
     Init(init::Arguments),
     Keystore(keystore::Arguments),
+    Kms(kms::Arguments),
     Namespace(namespace::Arguments),
     Table(table::Arguments),
     Load(load::Arguments),

@@ -133,6 +133,14 @@ impl std::ops::Deref for OpenCatalog {
     }
 }
 
+/// The KMS of a catalog, if it has one: asks for the keystore's passphrase if need be.
+pub(crate) fn open_kms(settings: &CatalogSettings) -> Result<Option<Arc<dyn KeyManagementClient>>> {
+    if let Some(client) = Place::ask_for_client(&settings.properties)? {
+        return Ok(Some(Arc::new(client)));
+    }
+    Ok(KmsRegistry::with_builtins().from_catalog_properties(&settings.properties.to_map())?)
+}
+
 /// Opens the catalog that settings describe.
 pub(crate) async fn open_catalog(settings: &CatalogSettings) -> Result<OpenCatalog> {
     open(settings, &KmsRegistry::with_builtins()).await

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod keystore;
+pub(crate) mod kms;
 pub(crate) mod load;
 pub(crate) mod namespace;
 pub(crate) mod sql;

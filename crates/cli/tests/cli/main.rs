@@ -6,6 +6,7 @@ mod canary;
 mod demo;
 mod errors;
 mod inspect;
+mod kms;
 mod load;
 mod query;
 mod setup;
