@@ -119,6 +119,21 @@ impl Cipher {
         Ok(&mut text[..end])
     }
 
+    /// Decrypts `sealed` where it lies: the plaintext, which is returned, takes the place of the ciphertext, after the
+    /// nonce. Nothing is moved, so this is the fastest.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`]. `sealed` is of no use afterwards.
+    pub fn open_where_it_lies<'a>(&self, sealed: &'a mut [u8], aad: &[u8]) -> Result<&'a mut [u8]> {
+        let length = sealed.len();
+        let too_short = || Error::from(Detail::SealedTooShort { length });
+        let (nonce, rest) = sealed.split_first_chunk_mut().ok_or_else(too_short)?;
+        let (text, tag) = rest.split_last_chunk_mut().ok_or_else(too_short)?;
+        self.key.open(*nonce, aad, *tag, text, 0).map_err(|Unauthentic| Detail::Sealed)?;
+        Ok(text)
+    }
+
     /// The expanded key, for formats that place nonce and tag themselves.
     pub(crate) fn prepared(&self) -> &PreparedKey {
         &self.key
@@ -149,6 +164,9 @@ mod tests {
             let sealed = seal(&key, &plain, &aad).unwrap();
             prop_assert_eq!(sealed.len(), plain.len() + OVERHEAD);
             prop_assert_eq!(&*open(&key, &sealed, &aad).unwrap(), &plain);
+            let cipher = Cipher::new(&key).unwrap();
+            let mut in_place = sealed.clone();
+            prop_assert_eq!(cipher.open_where_it_lies(&mut in_place, &aad).unwrap(), &plain);
 
             let mut flipped = sealed.clone();
             flipped[at.index(sealed.len())] ^= 1;

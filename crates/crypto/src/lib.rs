@@ -5,6 +5,7 @@
 //! | hold a key | [`SecretKey`], [`KeyLength`] |
 //! | say how one file is encrypted | [`StandardKeyMetadata`] |
 //! | encrypt a small value, such as a key | [`aes_gcm::seal`], [`aes_gcm::open`] |
+//! | decrypt what another format authenticates, or nothing does | [`aes_ctr::Cipher`] |
 //! | encrypt a file of any length | [`ags1::Encryptor`], [`ags1::encrypt`] |
 //! | decrypt a file, or a part of it | [`ags1::Layout`], [`ags1::Decryptor`] |
 //!
@@ -28,6 +29,7 @@
 //! Every nonce and key is drawn from the operating system. Bytes that fail authentication are one outcome,
 //! [`ErrorKind::Authentication`], whatever the reason, and no plaintext of them is returned.
 
+pub mod aes_ctr;
 pub mod aes_gcm;
 pub mod ags1;
 mod error;
