@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lakelock_crypto::StandardKeyMetadata;
 use lakelock_iceberg::scan::FileScanTask;
+use lakelock_parquet::EncryptedFile;
 use parquet::file::metadata::ParquetMetaData;
 
 /// Decrypted Parquet footers of recently read files, within a budget of memory. Data files never change, so an entry
@@ -23,8 +24,15 @@ struct State {
     clock: u64,
 }
 
+/// The footer of a file, and what decrypts the rest if it is encrypted.
+#[derive(Clone)]
+pub(crate) struct Footer {
+    pub(crate) metadata: Arc<ParquetMetaData>,
+    pub(crate) encrypted: Option<Arc<EncryptedFile>>,
+}
+
 struct Entry {
-    footer: Arc<ParquetMetaData>,
+    footer: Footer,
     key: Option<StandardKeyMetadata>,
     file_size: u64,
     memory: usize,
@@ -38,7 +46,7 @@ impl FooterCache {
         Self { budget, state: Mutex::default() }
     }
 
-    pub(crate) fn get(&self, task: &FileScanTask) -> Option<Arc<ParquetMetaData>> {
+    pub(crate) fn get(&self, task: &FileScanTask) -> Option<Footer> {
         let mut state = self.state();
         state.clock += 1;
         let now = state.clock;
@@ -47,18 +55,19 @@ impl FooterCache {
             return None;
         }
         entry.last_used = now;
-        Some(Arc::clone(&entry.footer))
+        Some(entry.footer.clone())
     }
 
-    pub(crate) fn insert(&self, task: &FileScanTask, footer: &Arc<ParquetMetaData>) {
-        let memory = footer.memory_size() + task.location().len();
+    pub(crate) fn insert(&self, task: &FileScanTask, footer: &Footer) {
+        let encrypted = footer.encrypted.as_ref().map_or(0, |file| file.memory_size());
+        let memory = footer.metadata.memory_size() + encrypted + task.location().len();
         if memory > self.budget {
             return;
         }
         let mut state = self.state();
         state.clock += 1;
         let entry = Entry {
-            footer: Arc::clone(footer),
+            footer: footer.clone(),
             key: task.key().cloned(),
             file_size: task.data_file().file_size_in_bytes,
             memory,

@@ -170,9 +170,6 @@ impl LakelockTableProvider {
     fn parquet(&self, state: &dyn Session, table_schema: TableSchema) -> Arc<dyn FileSource> {
         let mut options =
             TableParquetOptions { global: state.config_options().execution.parquet.clone(), ..Default::default() };
-        // Bloom filters lie in the clear even in encrypted files, so that anyone who can write there could make a
-        // query miss rows.
-        options.global.bloom_filter_on_read = false;
         // What legacy timestamps hold does not fit nanoseconds.
         options.global.coerce_int96 = Some("us".to_owned());
         let readers = KeyedReaderFactory::new(Arc::clone(&self.footers));

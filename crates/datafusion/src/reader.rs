@@ -14,27 +14,24 @@ use datafusion::error::Result;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use lakelock_crypto::{KeyLength, StandardKeyMetadata};
+use lakelock_crypto::StandardKeyMetadata;
 use lakelock_iceberg::manifest::FileContent;
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
+use lakelock_parquet::{EncryptedFile, ReadOptions, StoredBytes};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectStore};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::arrow::{PARQUET_FIELD_ID_META_KEY, parquet_to_arrow_schema};
-use parquet::encryption::decrypt::FileDecryptionProperties;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::Type;
 
-use crate::footer_cache::FooterCache;
+use crate::footer_cache::{Footer, FooterCache};
 
 /// Bytes read from the end of a file at first: the footer of most files, in one request.
 pub(crate) const FOOTER_READ: usize = 64 << 10;
-
-/// The last bytes of a Parquet file with an encrypted footer.
-const ENCRYPTED_FOOTER_MAGIC: &[u8] = b"PARE";
 
 /// What the reader needs to know of a file, attached to DataFusion's own description of it.
 #[derive(Clone)]
@@ -75,66 +72,113 @@ impl ParquetFileReaderFactory for KeyedReaderFactory {
             return Err(crate::error::external(Error::new(ErrorKind::Internal, message)));
         };
         let metrics = ParquetFileMetrics::new(partition_index, file.path().as_ref(), metrics);
-        Ok(Box::new(KeyedReader { file: to_read, metadata_size_hint, metrics, footers: Arc::clone(&self.footers) }))
+        Ok(Box::new(KeyedReader::new(to_read, metadata_size_hint, metrics, Arc::clone(&self.footers))))
     }
 }
 
-/// Reads one file.
+/// Reads one file, as if it were not encrypted.
 pub(crate) struct KeyedReader {
-    file: FileToRead,
+    stored: StoredFile,
     metadata_size_hint: Option<usize>,
-    metrics: ParquetFileMetrics,
     footers: Arc<FooterCache>,
+    /// What decrypts the file, once its footer was read.
+    encrypted: Option<Arc<EncryptedFile>>,
+}
+
+/// The bytes of a file as they are stored.
+struct StoredFile {
+    file: FileToRead,
+    metrics: ParquetFileMetrics,
 }
 
 impl KeyedReader {
+    fn new(
+        file: FileToRead,
+        metadata_size_hint: Option<usize>,
+        metrics: ParquetFileMetrics,
+        footers: Arc<FooterCache>,
+    ) -> Self {
+        Self { stored: StoredFile { file, metrics }, metadata_size_hint, footers, encrypted: None }
+    }
+
     /// A reader outside of any plan, so without metrics of one.
     pub(crate) fn open(file: FileToRead, footers: Arc<FooterCache>) -> Self {
         let metrics = ParquetFileMetrics::new(0, file.path.as_ref(), &ExecutionPlanMetricsSet::new());
-        Self { file, metadata_size_hint: Some(FOOTER_READ), metrics, footers }
+        Self::new(file, Some(FOOTER_READ), metrics, footers)
     }
 
     async fn metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
-        let task = Arc::clone(&self.file.task);
-        if let Some(footer) = self.footers.get(&task) {
-            return Ok(footer);
+        let task = Arc::clone(&self.stored.file.task);
+        if let Some(Footer { metadata, encrypted }) = self.footers.get(&task) {
+            self.encrypted = encrypted;
+            return Ok(metadata);
         }
-        let size = task.data_file().file_size_in_bytes;
-        let hint = self.metadata_size_hint;
-        let metadata = ParquetMetaDataReader::new()
-            .with_decryption_properties(decryption(&task)?)
-            .with_page_index_policy(page_index)
-            .with_prefetch_hint(hint)
-            .load_and_finish(&mut *self, size)
-            .await?;
+        let metadata = match task.key() {
+            None => self.load_plaintext(page_index).await?,
+            Some(key) => self.load_encrypted(key, page_index).await.map_err(of_table)?,
+        };
         check(&task, &metadata)?;
-        let metadata = Arc::new(metadata);
-        self.footers.insert(&task, &metadata);
-        Ok(metadata)
+        let footer = Footer { metadata: Arc::new(metadata), encrypted: self.encrypted.clone() };
+        self.footers.insert(&task, &footer);
+        Ok(footer.metadata)
+    }
+
+    async fn load_plaintext(&mut self, page_index: PageIndexPolicy) -> ParquetResult<ParquetMetaData> {
+        let size = self.stored.file.task.data_file().file_size_in_bytes;
+        ParquetMetaDataReader::new()
+            .with_page_index_policy(page_index)
+            .with_prefetch_hint(self.metadata_size_hint)
+            .load_and_finish(&mut *self, size)
+            .await
+    }
+
+    async fn load_encrypted(
+        &mut self,
+        key: &StandardKeyMetadata,
+        page_index: PageIndexPolicy,
+    ) -> ParquetResult<ParquetMetaData> {
+        let task = Arc::clone(&self.stored.file.task);
+        let size = task.data_file().file_size_in_bytes;
+        let options = match self.metadata_size_hint {
+            Some(hint) => ReadOptions::default().with_footer_prefetch(hint as u64),
+            None => ReadOptions::default(),
+        };
+        let (file, metadata) = EncryptedFile::open(&mut self.stored, &name(&task), size, key, &options).await?;
+        self.encrypted = Some(Arc::new(file));
+        if page_index == PageIndexPolicy::Skip {
+            return Ok(metadata);
+        }
+        let mut reader = ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(page_index);
+        reader.load_page_index(&mut *self).await?;
+        reader.finish()
+    }
+
+    async fn read(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
+        if self.stored.file.task.key().is_none() {
+            return self.stored.read(ranges).await;
+        }
+        if self.encrypted.is_none() {
+            // Another reader took the footer, which is in the cache most likely.
+            self.metadata(PageIndexPolicy::Skip).await?;
+        }
+        let Some(encrypted) = self.encrypted.clone() else {
+            return Err(error(ErrorKind::Internal, &self.stored.file.task, "was opened without its key"));
+        };
+        encrypted.read(&mut self.stored, ranges).await.map_err(of_table)
     }
 }
 
 impl AsyncFileReader for KeyedReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
-        self.metrics.bytes_scanned.add(length(&range));
-        let FileToRead { store, path, .. } = &self.file;
-        let task = Arc::clone(&self.file.task);
         async move {
-            let failed = |e| ParquetError::External(Box::new(e));
-            let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
-            let answer = store.get_opts(path, options).await.map_err(failed)?;
-            check_length(&task, answer.meta.size)?;
-            let bytes = answer.bytes().await.map_err(failed)?;
-            check_magic(&task, &range, &bytes)?;
-            Ok(bytes)
+            let mut read = self.read(vec![range]).await?;
+            Ok(read.pop().unwrap_or_default())
         }
         .boxed()
     }
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
-        self.metrics.bytes_scanned.add(ranges.iter().map(length).sum());
-        let FileToRead { store, path, .. } = &self.file;
-        async move { store.get_ranges(path, &ranges).await.map_err(|e| ParquetError::External(Box::new(e))) }.boxed()
+        self.read(ranges).boxed()
     }
 
     fn get_metadata<'a>(
@@ -143,6 +187,32 @@ impl AsyncFileReader for KeyedReader {
     ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         let page_index = options.map_or(PageIndexPolicy::Skip, ArrowReaderOptions::column_index_policy);
         self.metadata(page_index).boxed()
+    }
+}
+
+impl StoredFile {
+    /// Reads one range, and checks the length of the file along with it.
+    async fn read_one(&self, range: Range<u64>) -> ParquetResult<Bytes> {
+        let FileToRead { store, path, task } = &self.file;
+        let failed = |e| ParquetError::External(Box::new(e));
+        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+        let answer = store.get_opts(path, options).await.map_err(failed)?;
+        check_length(task, answer.meta.size)?;
+        answer.bytes().await.map_err(failed)
+    }
+}
+
+impl StoredBytes for StoredFile {
+    fn read(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
+        self.metrics.bytes_scanned.add(ranges.iter().map(length).sum());
+        async move {
+            if let [range] = ranges.as_slice() {
+                return Ok(vec![self.read_one(range.clone()).await?]);
+            }
+            let FileToRead { store, path, .. } = &self.file;
+            store.get_ranges(path, &ranges).await.map_err(|e| ParquetError::External(Box::new(e)))
+        }
+        .boxed()
     }
 }
 
@@ -155,8 +225,32 @@ fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
 }
 
 fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
+    ParquetError::External(Box::new(Error::new(kind, format!("{} {what}", name(task)))))
+}
+
+/// What errors call a file.
+fn name(task: &FileScanTask) -> String {
     let file = if task.data_file().content == FileContent::Data { "data file" } else { "delete file" };
-    ParquetError::External(Box::new(Error::new(kind, format!("{file} {} {what}", task.location()))))
+    format!("{file} {}", task.location())
+}
+
+/// An error of decryption as one of the table layer.
+fn of_table(error: ParquetError) -> ParquetError {
+    use lakelock_parquet::ErrorKind as Parquet;
+    let error = match lakelock_parquet::Error::behind(error) {
+        Ok(error) => error,
+        Err(other) => return other,
+    };
+    let kind = match error.kind() {
+        Parquet::Authentication | Parquet::InvalidData => ErrorKind::InvalidData,
+        Parquet::Unsupported => ErrorKind::Unsupported,
+        _ => ErrorKind::Internal,
+    };
+    let of_table = Error::new(kind, error.to_string());
+    ParquetError::External(Box::new(match error.into_source() {
+        Some(source) => of_table.with_source(source),
+        None => of_table,
+    }))
 }
 
 /// Refuses a file that was cut or extended. The store says how long it is with every range; the footer is always read
@@ -168,35 +262,6 @@ fn check_length(task: &FileScanTask, length: u64) -> ParquetResult<()> {
     }
     let what = format!("has {length} bytes, but its manifest says {expected}: it was cut or extended");
     Err(error(ErrorKind::InvalidData, task, &what))
-}
-
-/// Refuses a file that has a key but does not end as an encrypted one does.
-///
-/// The Parquet library ignores the key of a file with a plaintext footer, so whoever can write to the storage could put
-/// rows of their own in the place of an encrypted file. The footer is read with the end of the file.
-fn check_magic(task: &FileScanTask, range: &Range<u64>, bytes: &[u8]) -> ParquetResult<()> {
-    let ends_the_file = range.end == task.data_file().file_size_in_bytes;
-    if task.key().is_some() && ends_the_file && !bytes.ends_with(ENCRYPTED_FOOTER_MAGIC) {
-        return Err(error(ErrorKind::InvalidData, task, "has a key but is not encrypted, or was damaged"));
-    }
-    Ok(())
-}
-
-fn decryption(task: &FileScanTask) -> ParquetResult<Option<Arc<FileDecryptionProperties>>> {
-    let Some(key) = task.key() else { return Ok(None) };
-    if key.encryption_key().length() == KeyLength::Aes192 {
-        return Err(unsupported(
-            task,
-            "is encrypted with a 192-bit key; reading such Parquet files is not supported yet",
-        ));
-    }
-    properties(key).map(Some)
-}
-
-fn properties(key: &StandardKeyMetadata) -> ParquetResult<Arc<FileDecryptionProperties>> {
-    FileDecryptionProperties::builder(key.encryption_key().expose_secret().to_vec())
-        .with_aad_prefix(key.aad_prefix().to_vec())
-        .build()
 }
 
 /// Refuses a file with other rows than its manifest says, as row ids and counts rest on that; and one without field ids,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::compute::concat_batches;
 use datafusion::common::{Column, ScalarValue};
+use datafusion::physical_plan::collect;
+use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use datafusion::prelude::{DataFrame, Expr, SessionConfig, SessionContext, lit};
 use lakelock_datafusion::LakelockTableProvider;
 use lakelock_iceberg::spec::{FormatVersion, TableUpdate};
@@ -14,7 +16,7 @@ use serde_json::Value;
 use crate::tables::{failure, open, query, session};
 use crate::{judge, rows};
 
-pub(crate) const READABLE: [&str; 33] = [
+pub(crate) const READABLE: [&str; 36] = [
     "types",
     "empty",
     "empty-snapshot",
@@ -34,7 +36,10 @@ pub(crate) const READABLE: [&str; 33] = [
     "gzip-metadata",
     "many-manifests",
     "metrics-modes",
+    "key24",
     "key32",
+    "bloom-filters",
+    "bloom-filters-key24",
     "several-keks",
     "deletes-dv",
     "deletes-dv-large",
@@ -134,21 +139,6 @@ async fn compare_filters(table: &Table, scenario: &str, pushdown: bool) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_read_yet_is_an_error_that_names_the_file() {
-    let cases = [("key24", "192-bit", ".parquet")];
-    for (scenario, what, file) in cases {
-        let folder = tempfile::tempdir().unwrap();
-        let written = judge::write(scenario, folder.path());
-        let table = open(written["metadata"].as_str().unwrap()).await;
-        let context = session(LakelockTableProvider::try_new(table).unwrap());
-        let error = query(&context, "select * from t").await.collect().await.unwrap_err();
-        let (kind, text) = failure(&error);
-        assert_eq!(kind, ErrorKind::Unsupported, "{scenario}: {text}");
-        assert!(text.contains(what) && text.contains(file), "{scenario}: {text}");
-    }
-}
-
 /// Java encrypts tables of version 2 too, if they get their key id late. They are read, and not changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_encrypted_table_of_version_2_is_read_only() {
@@ -171,6 +161,47 @@ async fn an_encrypted_table_of_version_2_is_read_only() {
             let error = table.document().apply(&[update], metadata).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         }
+    }
+}
+
+/// The row groups that no bloom filter keeps, as DataFusion counts them, and the ids that were found.
+async fn pruned_by_bloom_filters(context: &SessionContext, text: &str) -> (usize, Vec<Value>) {
+    let plan = query(context, text).await.create_physical_plan().await.unwrap();
+    let batches = collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
+    let (mut pruned, mut plans) = (0, vec![plan]);
+    while let Some(plan) = plans.pop() {
+        plans.extend(plan.children().into_iter().cloned());
+        for metric in plan.metrics().iter().flat_map(MetricsSet::iter) {
+            if let MetricValue::PruningMetrics { name, pruning_metrics } = metric.value()
+                && name == "row_groups_pruned_bloom_filter"
+            {
+                pruned += pruning_metrics.pruned();
+            }
+        }
+    }
+    (pruned, rows::of_batches(&batches))
+}
+
+/// Ids are multiples of 3, so that others lie between the bounds of every row group.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bloom_filters_leave_out_row_groups() {
+    for scenario in ["bloom-filters", "bloom-filters-key24"] {
+        let folder = tempfile::tempdir().unwrap();
+        let written = judge::write(scenario, folder.path());
+        let context =
+            session(LakelockTableProvider::try_new(open(written["metadata"].as_str().unwrap()).await).unwrap());
+        let mut pruned = 0;
+        for id in 1000..1030 {
+            for filter in [format!("id = {id}"), format!("name = 'name {id}'")] {
+                let (by_one, found) =
+                    pruned_by_bloom_filters(&context, &format!("select id from t where {filter}")).await;
+                let expected = if id % 3 == 0 { vec![serde_json::json!({ "id": id })] } else { Vec::new() };
+                assert_eq!(found, expected, "{scenario}: {filter}");
+                pruned += by_one;
+            }
+        }
+        // Five row groups in 60 queries, a third of which have a row in one of them.
+        assert!(pruned > 200, "{scenario}: {pruned} row groups were left out");
     }
 }
 

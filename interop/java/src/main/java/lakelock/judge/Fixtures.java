@@ -23,6 +23,9 @@ import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.encryption.EncryptionAccess;
 import org.apache.iceberg.types.Types;
+import org.apache.parquet.column.ParquetProperties.WriterVersion;
+import org.apache.parquet.crypto.ParquetCipher;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 
 /** The vectors under interop/fixtures; their README says what each is. */
 final class Fixtures {
@@ -52,6 +55,7 @@ final class Fixtures {
     fixtures.streams();
     fixtures.keys();
     fixtures.table();
+    fixtures.parquet();
     Files.writeString(folder.resolve(INDEX), fixtures.index.toPrettyString() + "\n");
   }
 
@@ -212,5 +216,28 @@ final class Fixtures {
     row.setField("at", at);
     row.setField("value", value);
     return row;
+  }
+
+  /** Encrypted Parquet files such as Iceberg does not write. */
+  private void parquet() throws IOException {
+    Files.createDirectories(folder.resolve("parquet"));
+    ArrayNode cases = index.putArray("parquet");
+    parquet(cases, "ctr-16", 16, ParquetCipher.AES_GCM_CTR_V1, WriterVersion.PARQUET_1_0, CompressionCodecName.UNCOMPRESSED);
+    parquet(cases, "ctr-24", 24, ParquetCipher.AES_GCM_CTR_V1, WriterVersion.PARQUET_1_0, CompressionCodecName.ZSTD);
+    parquet(cases, "ctr-32", 32, ParquetCipher.AES_GCM_CTR_V1, WriterVersion.PARQUET_1_0, CompressionCodecName.SNAPPY);
+    parquet(cases, "pages-v2", 16, ParquetCipher.AES_GCM_V1, WriterVersion.PARQUET_2_0, CompressionCodecName.ZSTD);
+  }
+
+  private void parquet(ArrayNode cases, String name, int length, ParquetCipher cipher, WriterVersion version, CompressionCodecName codec)
+      throws IOException {
+    String file = "parquet/" + name + ".parquet";
+    byte[] key = counting(0, length);
+    byte[] prefix = counting(0x40, 16);
+    StrangeFile.write(folder.resolve(file), key, prefix, cipher, version, codec);
+    cases.addObject()
+        .put("file", file)
+        .put("key", Rows.hex(key))
+        .put("aad_prefix", Rows.hex(prefix))
+        .put("rows", StrangeFile.ROWS);
   }
 }

@@ -49,12 +49,14 @@ final class ParquetContent {
   private final FolderTable table;
   private final ContentFile<?> file;
   private final ParquetMetadata footer;
+  private final List<String> bloomFilterFaults;
   private final Schema icebergSchema;
 
-  private ParquetContent(FolderTable table, ContentFile<?> file, ParquetMetadata footer) {
+  private ParquetContent(FolderTable table, ContentFile<?> file, ParquetMetadata footer, List<String> bloomFilterFaults) {
     this.table = table;
     this.file = file;
     this.footer = footer;
+    this.bloomFilterFaults = bloomFilterFaults;
     this.icebergSchema = writtenWith();
   }
 
@@ -64,7 +66,7 @@ final class ParquetContent {
       if (!ParquetSchemaUtil.hasIds(reader.getFooter().getFileMetaData().getSchema())) {
         throw new IOException("its Parquet schema has no field ids");
       }
-      return new ParquetContent(table, file, reader.getFooter());
+      return new ParquetContent(table, file, reader.getFooter(), new BloomFilters(reader).faults());
     }
   }
 
@@ -119,6 +121,11 @@ final class ParquetContent {
 
   private MessageType parquetSchema() {
     return new MessageType(NAME, footer.getFileMetaData().getSchema().getFields());
+  }
+
+  /** See {@link BloomFilters#faults}. */
+  List<String> bloomFilterFaults() {
+    return bloomFilterFaults;
   }
 
   List<Long> splitOffsets() {

@@ -61,6 +61,8 @@ final class Scenarios {
     ALL.put("metrics-modes", Scenarios::metricsModes);
     ALL.put("key24", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "24")), 2));
     ALL.put("key32", maker -> appends(maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(TableProperties.ENCRYPTION_DEK_LENGTH, "32")), 2));
+    ALL.put("bloom-filters", maker -> bloomFilters(maker, "16"));
+    ALL.put("bloom-filters-key24", maker -> bloomFilters(maker, "24"));
     ALL.put("several-keks", Scenarios::severalKeks);
     ALL.putAll(DeleteScenarios.ALL);
     ALL.putAll(AvroScenarios.ALL);
@@ -214,6 +216,28 @@ final class Scenarios {
         column + "i32", "none",
         column + "nested.inner", "full"));
     return appends(table, 1);
+  }
+
+  /** A file of row groups with ids that are multiples of three in no order, so that statistics cannot tell what is not there. */
+  private static FolderTable bloomFilters(TableMaker maker, String keyLength) {
+    FolderTable table = maker.table(SMALL, PartitionSpec.unpartitioned(), Map.of(
+        TableProperties.ENCRYPTION_DEK_LENGTH, keyLength,
+        TableProperties.PARQUET_ROW_GROUP_SIZE_BYTES, "2048",
+        TableProperties.PARQUET_ROW_GROUP_CHECK_MIN_RECORD_COUNT, "200",
+        TableProperties.PARQUET_ROW_GROUP_CHECK_MAX_RECORD_COUNT, "200",
+        TableProperties.PARQUET_BLOOM_FILTER_MAX_BYTES, "4096",
+        TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX + "id", "true",
+        TableProperties.PARQUET_BLOOM_FILTER_COLUMN_ENABLED_PREFIX + "name", "true"));
+    List<Record> rows = new ArrayList<>();
+    for (long i = 0; i < 1000; i++) {
+      Record row = GenericRecord.create(table.table.schema());
+      long id = 3 * (i * 617 % 1000);
+      row.setField("id", id);
+      row.setField("name", "name " + id);
+      rows.add(row);
+    }
+    table.append(FileFormat.PARQUET, rows);
+    return table;
   }
 
   /** Three commits, each a KEK's lifespan after the one before. */

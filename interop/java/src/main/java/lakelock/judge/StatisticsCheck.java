@@ -59,6 +59,7 @@ final class StatisticsCheck {
     try {
       ParquetContent content = ParquetContent.open(table, file);
       problems.compare(file.location(), "Parquet schema", content.strangeColumns(), content.missingColumns());
+      content.bloomFilterFaults().forEach(fault -> problems.add("%s: %s", file.location(), fault));
       MetricsConfig config = MetricsConfig.from(table.table.properties(), content.tableSchema(), table.table.sortOrder());
       compare(file, content, content.footerMetrics(config), content.rewrite(config));
       if (file.content() == FileContent.DATA) {
