@@ -25,10 +25,7 @@ type Properties = HashMap<String, String>;
 
 /// Every group of properties that Lakelock reads: those that are parsed at once, when they are used.
 const GROUPS: [fn(&Properties, &Schema) -> Result<()>; 6] = [
-    |properties, _| match EncryptionProperties::from_properties(properties)? {
-        Some(encryption) => write::check_key_length(encryption.data_key_length()),
-        None => Ok(()),
-    },
+    |properties, _| EncryptionProperties::from_properties(properties).map(drop),
     |properties, _| FOLDERS.iter().try_for_each(|name| folder(properties, name)),
     |properties, _| {
         // The metadata builder reads this one, and takes the default for what it cannot read.

@@ -29,7 +29,7 @@ fn no_value_and_no_key_lies_in_the_clear() {
     }
     folder.write("a.csv", csv);
     let partition = ["--partition-by", "bucket(4, id)"];
-    for length in ["16", "32"] {
+    for length in ["16", "24", "32"] {
         let property = format!("encryption.data-key-length={length}");
         let name = format!("t.a{length}");
         let load = ["load", &name, "a.csv", "--create", "--key", "k", "--property", &property];
@@ -39,7 +39,7 @@ fn no_value_and_no_key_lies_in_the_clear() {
 
     let mut secrets = vec![("a value", VALUE.as_bytes().to_vec()), ("the master key", MASTER_KEY.to_vec())];
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    for name in ["a16", "a32"] {
+    for name in ["a16", "a24", "a32"] {
         let keys = runtime.block_on(keys_of(&folder, name));
         // A KEK; per commit a manifest list, a manifest, four data files.
         assert!(keys.len() >= 13, "{}", keys.len());

@@ -4,23 +4,21 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef as ArrowSchemaRef;
-use lakelock_crypto::{KeyLength, StandardKeyMetadata};
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::encryption::encrypt::FileEncryptionProperties;
+use lakelock_crypto::StandardKeyMetadata;
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, compute_leaves};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
 use rayon::prelude::*;
 
+use super::body::Body;
 use super::metrics::{FileMetrics, FloatMetrics, MetricsConfig};
 use super::settings::Settings;
-use super::upload::{Outbox, Upload};
-use crate::encryption::{DATA_KEY_LENGTH, EncodedKeyMetadata, EncryptingFileIO};
+use super::upload::Upload;
+use crate::encryption::{EncodedKeyMetadata, EncryptingFileIO};
 use crate::manifest::{DataFile, FileContent, FileFormat};
 use crate::spec::{SchemaRef, Struct};
-use crate::{Error, ErrorKind, Result, properties};
+use crate::{Error, ErrorKind, Result};
 
 /// Rows before the first look at the size of a row group, and at most between two.
 const ROWS_BEFORE_CHECK: usize = 100;
@@ -48,8 +46,7 @@ pub(super) struct OpenFile {
     location: String,
     partition: Struct,
     key: Option<StandardKeyMetadata>,
-    parquet: SerializedFileWriter<Outbox>,
-    row_groups: ArrowRowGroupWriterFactory,
+    body: Body,
     /// Of the row group in progress; empty when there is none.
     columns: Vec<ArrowColumnWriter>,
     group_rows: usize,
@@ -57,17 +54,6 @@ pub(super) struct OpenFile {
     rows_to_check: usize,
     floats: FloatMetrics,
     upload: Upload,
-}
-
-/// Says why a file cannot be encrypted with keys of this length, before one is begun.
-pub(crate) fn check_key_length(length: KeyLength) -> Result<()> {
-    match length {
-        KeyLength::Aes192 => {
-            let why = "Parquet files cannot be written with 192-bit keys yet, expected 16 or 32";
-            Err(properties::unsupported(DATA_KEY_LENGTH, "24", why))
-        }
-        _ => Ok(()),
-    }
 }
 
 impl OpenFile {
@@ -79,24 +65,19 @@ impl OpenFile {
         partition: Struct,
         key: Option<StandardKeyMetadata>,
     ) -> Result<Self> {
-        let mut properties = template.settings.writer_properties();
-        if let Some(key) = &key {
-            check_key_length(key.encryption_key().length())?;
-            let encryption = encryption(key).map_err(|e| encoding_failed(&location, e))?;
-            properties = properties.with_file_encryption_properties(encryption);
-        } else if io.manager().is_encrypting() {
+        if key.is_none() && io.manager().is_encrypting() {
             return Err(Error::new(ErrorKind::Internal, format!("no key for {location} in an encrypted table")));
         }
         let upload = Upload::new(io.storage(), &location)?;
-        let parquet = new_parquet(template, properties.build()).map_err(|e| encoding_failed(&location, e))?;
-        let row_groups = ArrowRowGroupWriterFactory::new(&parquet, Arc::clone(&template.arrow_schema));
+        let properties = template.settings.writer_properties().build();
+        let body = Body::new(&template.parquet_schema, &template.arrow_schema, properties, key.as_ref())
+            .map_err(|e| encoding_failed(&location, e))?;
         Ok(Self {
             template: Arc::clone(template),
             location,
             partition,
             key,
-            parquet,
-            row_groups,
+            body,
             columns: Vec::new(),
             group_rows: 0,
             rows: 0,
@@ -123,7 +104,7 @@ impl OpenFile {
 
     /// The length the file would have if it were closed now, roughly.
     pub(super) fn length(&self) -> usize {
-        self.parquet.bytes_written() + self.group_length()
+        usize::try_from(self.body.bytes_written()).unwrap_or(usize::MAX).saturating_add(self.group_length())
     }
 
     /// Bytes held in memory, roughly.
@@ -146,7 +127,7 @@ impl OpenFile {
     pub(super) async fn close(mut self) -> Result<DataFile> {
         let footer = self.finish_parquet().map_err(|e| encoding_failed(&self.location, e))?;
         self.send().await?;
-        let length = self.parquet.bytes_written() as u64;
+        let length = self.body.bytes_written();
         let Self { template, location, partition, key, rows, floats, upload, .. } = self;
         upload.finish().await?;
         let metrics = FileMetrics::new(&template.schema, &template.metrics, &footer, &floats);
@@ -172,7 +153,7 @@ impl OpenFile {
     /// Encodes all columns, each on a thread of its own as far as there are any.
     fn encode(&mut self, rows: &RecordBatch) -> ParquetResult<()> {
         if self.columns.is_empty() {
-            self.columns = self.row_groups.create_column_writers(self.parquet.flushed_row_groups().len())?;
+            self.columns = self.body.begin_row_group()?;
         }
         let mut leaves = Vec::with_capacity(self.columns.len());
         for (field, column) in self.template.arrow_schema.fields().iter().zip(rows.columns()) {
@@ -205,37 +186,20 @@ impl OpenFile {
         let columns = std::mem::take(&mut self.columns);
         self.group_rows = 0;
         let chunks = columns.into_par_iter().map(ArrowColumnWriter::close).collect::<ParquetResult<Vec<_>>>()?;
-        let mut row_group = self.parquet.next_row_group()?;
-        for chunk in chunks {
-            chunk.append_to_row_group(&mut row_group)?;
-        }
-        row_group.close()?;
-        Ok(())
+        self.body.end_row_group(chunks)
     }
 
     fn finish_parquet(&mut self) -> ParquetResult<ParquetMetaData> {
         self.end_row_group()?;
-        self.parquet.finish()
+        self.body.finish()
     }
 
     async fn send(&mut self) -> Result<()> {
-        self.parquet.flush().map_err(|e| encoding_failed(&self.location, e.into()))?;
-        for piece in self.parquet.inner_mut().take() {
+        for piece in self.body.take().map_err(|e| encoding_failed(&self.location, e))? {
             self.upload.put(piece).await?;
         }
         Ok(())
     }
-}
-
-fn new_parquet(template: &FileTemplate, properties: WriterProperties) -> ParquetResult<SerializedFileWriter<Outbox>> {
-    SerializedFileWriter::new(Outbox::default(), Arc::clone(&template.parquet_schema), Arc::new(properties))
-}
-
-/// Uniform encryption as Java does it: everything with the file's key, footer included; the AAD prefix is not stored.
-fn encryption(key: &StandardKeyMetadata) -> ParquetResult<Arc<FileEncryptionProperties>> {
-    // `parquet` keeps this copy of the key as long as the file is open, and does not wipe it.
-    let properties = FileEncryptionProperties::builder(key.encryption_key().expose_secret().to_vec());
-    properties.with_aad_prefix(key.aad_prefix().to_vec()).with_aad_prefix_storage(false).build()
 }
 
 fn encoding_failed(location: &str, source: ParquetError) -> Error {

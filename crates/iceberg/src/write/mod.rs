@@ -6,6 +6,8 @@
 //! int column, nanoseconds in a timestamp) each value is checked. Anything else is an error that names the column,
 //! and the row if it is about one. Values are never part of an error.
 
+mod bloom;
+mod body;
 mod coerce;
 mod file;
 mod location;
@@ -18,12 +20,13 @@ mod writer;
 
 use std::collections::HashMap;
 
-pub(crate) use file::check_key_length;
 pub(crate) use partition::{human_string, partition_path};
 pub use writer::{DataFileWriter, WriteOptions};
 
+use self::bloom::BloomFilters;
 use self::location::DataLocations;
 use self::metrics::MetricsConfig;
+use self::parquet_schema::parquet_schema;
 use self::settings::Settings;
 use crate::Result;
 use crate::spec::Schema;
@@ -35,7 +38,8 @@ mod tests;
 ///
 /// Metrics modes are held to more than a write holds them to, which ignores what it does not understand, as Java does.
 pub(crate) fn check_properties(properties: &HashMap<String, String>, schema: &Schema) -> Result<()> {
-    Settings::from_properties(properties, String::new())?;
+    Settings::new(properties, schema, &parquet_schema(schema)?)?;
+    BloomFilters::check(properties, schema)?;
     DataLocations::folder(properties)?;
     MetricsConfig::check(properties, schema)
 }

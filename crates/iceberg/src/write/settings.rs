@@ -6,9 +6,11 @@ use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::schema::types::SchemaDescriptor;
 
+use super::bloom::BloomFilters;
 use crate::properties::{INT_MAX, LONG_MAX, invalid, number, unsupported};
-use crate::spec::{Schema, TableMetadata};
+use crate::spec::Schema;
 use crate::{Error, ErrorKind, Result};
 
 const MIB: usize = 1024 * 1024;
@@ -19,7 +21,6 @@ const ZSTD_LEVEL: i32 = 3;
 const FORMAT: &str = "write.format.default";
 const CODEC: &str = "write.parquet.compression-codec";
 const LEVEL: &str = "write.parquet.compression-level";
-const BLOOM_FILTER_PREFIX: &str = "write.parquet.bloom-filter-enabled.column.";
 const CREATED_BY: &str = concat!("lakelock version ", env!("CARGO_PKG_VERSION"));
 
 /// Settings of a table's data files.
@@ -33,17 +34,18 @@ pub(super) struct Settings {
     page_size: usize,
     page_rows: usize,
     dictionary_size: usize,
+    bloom_filters: BloomFilters,
     iceberg_schema: String,
 }
 
 impl Settings {
-    pub(super) fn new(metadata: &TableMetadata, schema: &Schema) -> Result<Self> {
+    pub(super) fn new(
+        properties: &HashMap<String, String>,
+        schema: &Schema,
+        parquet_schema: &SchemaDescriptor,
+    ) -> Result<Self> {
         let iceberg_schema = serde_json::to_string(schema)
             .map_err(|e| Error::new(ErrorKind::Internal, "the schema cannot be written as JSON").with_source(e))?;
-        Self::from_properties(metadata.properties(), iceberg_schema)
-    }
-
-    pub(super) fn from_properties(properties: &HashMap<String, String>, iceberg_schema: String) -> Result<Self> {
         refuse_unsupported(properties)?;
         Ok(Self {
             target_file_size: size(properties, "write.target-file-size-bytes", 512 * MIB, LONG_MAX)?,
@@ -52,13 +54,14 @@ impl Settings {
             page_size: size(properties, "write.parquet.page-size-bytes", MIB, INT_MAX)?,
             page_rows: size(properties, "write.parquet.page-row-limit", 20_000, INT_MAX)?,
             dictionary_size: size(properties, "write.parquet.dict-size-bytes", 2 * MIB, INT_MAX)?,
+            bloom_filters: BloomFilters::new(properties, schema, parquet_schema)?,
             iceberg_schema,
         })
     }
 
-    /// What each file is written with; the key is still to be added.
+    /// What each file is written with.
     pub(super) fn writer_properties(&self) -> WriterPropertiesBuilder {
-        WriterProperties::builder()
+        let properties = WriterProperties::builder()
             .set_created_by(CREATED_BY.to_owned())
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_compression(self.compression)
@@ -67,9 +70,11 @@ impl Settings {
             .set_dictionary_page_size_limit(self.dictionary_size)
             .set_statistics_enabled(EnabledStatistics::Page)
             .set_statistics_truncate_length(Some(MAX_STATISTICS_LENGTH))
-            // Written in the clear by `parquet`, whatever the encryption.
-            .set_bloom_filter_enabled(false)
-            .set_key_value_metadata(Some(vec![KeyValue::new("iceberg.schema".to_owned(), self.iceberg_schema.clone())]))
+            .set_key_value_metadata(Some(vec![KeyValue::new(
+                "iceberg.schema".to_owned(),
+                self.iceberg_schema.clone(),
+            )]));
+        self.bloom_filters.apply(properties)
     }
 }
 
@@ -77,15 +82,7 @@ fn refuse_unsupported(properties: &HashMap<String, String>) -> Result<()> {
     if let Some(format) = properties.get(FORMAT).filter(|format| !format.eq_ignore_ascii_case("parquet")) {
         return Err(unsupported(FORMAT, format, "only parquet can be written"));
     }
-    let wanted = |(property, value): &(&String, &String)| {
-        property.starts_with(BLOOM_FILTER_PREFIX) && value.eq_ignore_ascii_case("true")
-    };
-    match properties.iter().find(wanted) {
-        None => Ok(()),
-        Some((property, value)) => {
-            Err(unsupported(property, value, "bloom filters cannot be encrypted yet, so none are written"))
-        }
-    }
+    Ok(())
 }
 
 fn size(properties: &HashMap<String, String>, name: &str, default: usize, max: u64) -> Result<usize> {

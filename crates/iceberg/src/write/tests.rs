@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -9,12 +10,16 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Int64Type, SchemaRef as ArrowSchemaRef};
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::TryStreamExt as _;
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryStreamExt as _};
 use lakelock_crypto::{KeyLength, StandardKeyMetadata};
+use lakelock_parquet::{EncryptedFile, ReadOptions, StoredBytes};
 use lakelock_storage::Storage;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::bloom_filter::Sbbf;
 use parquet::encryption::decrypt::FileDecryptionProperties;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 
 use super::*;
 use crate::arrow_schema::{field_id, schema_to_arrow};
@@ -109,27 +114,62 @@ impl Fixture {
 
     /// All rows of a file, and its footer.
     async fn read(&self, file: &DataFile) -> (RecordBatch, Arc<ParquetMetaData>) {
-        let bytes = self.stored(file).await;
+        let mut bytes = self.stored(file).await;
         let mut options = ArrowReaderOptions::new();
         if let Some(key) = &file.key_metadata {
             let key = key.decode(&file.file_path).unwrap();
             assert_eq!(key.file_length(), Some(bytes.len() as u64));
+            if key.encryption_key().length() == KeyLength::Aes192 {
+                // The Parquet library knows no such keys.
+                let (plain, footer) = self.plain(file).await;
+                bytes = plain;
+                let metadata = ArrowReaderMetadata::try_new(footer, options).unwrap();
+                return read_all(bytes, metadata);
+            }
             let decryption = FileDecryptionProperties::builder(key.encryption_key().expose_secret().to_vec())
                 .with_aad_prefix(key.aad_prefix().to_vec());
             options = options.with_file_decryption_properties(decryption.build().unwrap());
         }
         let metadata = ArrowReaderMetadata::load(&bytes, options).unwrap();
-        let footer = Arc::clone(metadata.metadata());
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
-        let schema = Arc::clone(reader.schema());
-        let batches = reader.build().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
-        (concat_batches(&schema, &batches).unwrap(), footer)
+        read_all(bytes, metadata)
+    }
+
+    /// A file without its encryption, all parts in their places, and its footer.
+    async fn plain(&self, file: &DataFile) -> (Bytes, Arc<ParquetMetaData>) {
+        let bytes = self.stored(file).await;
+        let Some(key) = &file.key_metadata else {
+            return (bytes.clone(), Arc::new(ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap()));
+        };
+        let (key, length, mut stored) = (key.decode("").unwrap(), bytes.len() as u64, Stored(bytes));
+        let opened = EncryptedFile::open(&mut stored, "a file", length, &key, &ReadOptions::default()).await;
+        let (encrypted, footer) = opened.unwrap();
+        let whole = std::iter::once(0..length).collect();
+        let plain = encrypted.read(&mut stored, whole).await.unwrap().remove(0);
+        (plain, Arc::new(footer))
     }
 
     /// Locations of everything in the store.
     async fn listed(&self) -> Vec<String> {
         let (store, _) = self.io.storage().resolve("memory://warehouse/x").unwrap();
         store.list(None).map_ok(|object| object.location.to_string()).try_collect().await.unwrap()
+    }
+}
+
+fn read_all(bytes: Bytes, metadata: ArrowReaderMetadata) -> (RecordBatch, Arc<ParquetMetaData>) {
+    let footer = Arc::clone(metadata.metadata());
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
+    let schema = Arc::clone(reader.schema());
+    let batches = reader.build().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    (concat_batches(&schema, &batches).unwrap(), footer)
+}
+
+struct Stored(Bytes);
+
+impl StoredBytes for Stored {
+    fn read(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, Result<Vec<Bytes>, ParquetError>> {
+        let index = |at: u64| usize::try_from(at).unwrap();
+        let slices = ranges.into_iter().map(|range| self.0.slice(index(range.start)..index(range.end)));
+        std::future::ready(Ok(slices.collect())).boxed()
     }
 }
 
@@ -143,7 +183,7 @@ fn numbered_names(count: i64) -> ArrayRef {
 
 #[tokio::test]
 async fn encrypted_files_give_back_their_rows_and_show_nothing() {
-    for length in [KeyLength::Aes128, KeyLength::Aes256] {
+    for length in [KeyLength::Aes128, KeyLength::Aes192, KeyLength::Aes256] {
         let fixture = Fixture::new("id long not null, name string", "", &[], Keys::Of(length));
         let batch = fixture.batch(vec![longs(0..1000), numbered_names(1000)]);
         let files = fixture.write(batch.clone()).await;
@@ -284,9 +324,8 @@ async fn nothing_is_left_after_an_error_an_abort_or_a_drop() {
 #[tokio::test]
 async fn what_must_stop_a_write_does_so_before_it_begins() {
     let cases = [
-        (Keys::Of(KeyLength::Aes192), None, ErrorKind::Unsupported),
         (Keys::NoKms, None, ErrorKind::Encryption),
-        (Keys::Plaintext, Some(("write.parquet.bloom-filter-enabled.column.id", "true")), ErrorKind::Unsupported),
+        (Keys::Plaintext, Some(("write.parquet.bloom-filter-max-bytes", "0")), ErrorKind::InvalidInput),
         (Keys::Plaintext, Some(("write.object-storage.enabled", "true")), ErrorKind::Unsupported),
         (Keys::Plaintext, Some(("write.format.default", "orc")), ErrorKind::Unsupported),
         (Keys::Plaintext, Some(("write.parquet.compression-codec", "lzo")), ErrorKind::InvalidInput),
@@ -311,6 +350,42 @@ async fn every_codec_can_be_read_back() {
         assert_eq!(read.num_rows(), 100);
         let found = footer.row_group(0).column(0).compression().to_string().to_ascii_lowercase();
         assert!(found.starts_with(codec), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn bloom_filters_hold_the_values_and_are_encrypted_as_all_else() {
+    let properties = [
+        ("write.parquet.bloom-filter-enabled.column.id", "true"),
+        ("write.parquet.bloom-filter-enabled.column.s.name", "TRUE"),
+        ("write.parquet.bloom-filter-enabled.column.other", "false"),
+        ("write.parquet.bloom-filter-enabled.column.flag", "true"),
+        ("write.parquet.bloom-filter-enabled.column.gone", "true"),
+        ("write.parquet.bloom-filter-fpp.column.id", "0.001"),
+        ("write.parquet.bloom-filter-ndv.column.s.name", "10"),
+        ("write.parquet.bloom-filter-max-bytes", "5000"),
+    ];
+    let columns = "id long, other long, flag boolean, s struct<name: string>";
+    for length in [None, Some(KeyLength::Aes128), Some(KeyLength::Aes192), Some(KeyLength::Aes256)] {
+        let fixture = Fixture::new(columns, "", &properties, length.map_or(Keys::Plaintext, Keys::Of));
+        let DataType::Struct(fields) = fixture.arrow.field(3).data_type() else { panic!() };
+        let names = StructArray::new(fields.clone(), vec![numbered_names(100)], None);
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true; 100]));
+        let batch = fixture.batch(vec![longs((0..100).map(|id| 2 * id)), longs(0..100), flags, Arc::new(names)]);
+        let file = fixture.write(batch).await.remove(0);
+        let (plain, footer) = fixture.plain(&file).await;
+        let filter = |at: usize| Sbbf::read_from_column_chunk(footer.row_group(0).column(at), &plain).unwrap();
+        let (ids, names) = (filter(0).unwrap(), filter(3).unwrap());
+        assert!((0..100_i64).all(|id| ids.check(&(2 * id))), "{length:?}");
+        assert!((0..100_i64).filter(|id| ids.check(&(2 * id + 1))).count() < 5, "{length:?}");
+        assert!((0..100).all(|id| names.check(&format!("{CANARY}-{id:08}").as_str())), "{length:?}");
+        assert!(filter(1).is_none() && filter(2).is_none(), "{length:?}");
+        let size = |filter: &Sbbf| {
+            let mut bitset = Vec::new();
+            filter.write_bitset(&mut bitset).unwrap();
+            bitset.len()
+        };
+        assert!(size(&ids) < 1024 && size(&names) == 32, "{} and {}", size(&ids), size(&names));
     }
 }
 

@@ -10,7 +10,7 @@ use lakelock_crypto::StandardKeyMetadata;
 use lakelock_storage::Storage;
 
 use super::coerce::Coercion;
-use super::file::{FileTemplate, OpenFile, check_key_length};
+use super::file::{FileTemplate, OpenFile};
 use super::location::DataLocations;
 use super::metrics::MetricsConfig;
 use super::parquet_schema::parquet_schema;
@@ -72,8 +72,8 @@ impl DataFileWriter {
     ///
     /// # Errors
     /// What must stop a write before it begins: an encrypted table whose keys cannot be wrapped
-    /// ([`ErrorKind::Encryption`]); 192-bit keys, and table properties that ask for what cannot be written
-    /// ([`ErrorKind::Unsupported`]); malformed properties ([`ErrorKind::InvalidInput`]).
+    /// ([`ErrorKind::Encryption`]); table properties that ask for what cannot be written ([`ErrorKind::Unsupported`]);
+    /// malformed properties ([`ErrorKind::InvalidInput`]).
     pub fn new(table: &Table, options: WriteOptions) -> Result<Self> {
         Self::with(table.metadata(), table.io().clone(), options)
     }
@@ -82,10 +82,11 @@ impl DataFileWriter {
         let schema = Arc::clone(metadata.current_schema());
         let spec = Arc::clone(metadata.default_partition_spec());
         let coercion = Coercion::new(Arc::clone(&schema))?;
+        let parquet_schema = parquet_schema(&schema)?;
         let template = FileTemplate {
             arrow_schema: Arc::clone(coercion.arrow_schema()),
-            parquet_schema: parquet_schema(&schema)?.root_schema_ptr(),
-            settings: Settings::new(metadata, &schema)?,
+            settings: Settings::new(metadata.properties(), &schema, &parquet_schema)?,
+            parquet_schema: parquet_schema.root_schema_ptr(),
             metrics: MetricsConfig::new(metadata.properties(), &schema, metadata.default_sort_order()),
             spec_id: spec.spec_id(),
             schema: Arc::clone(&schema),
@@ -94,7 +95,6 @@ impl DataFileWriter {
             Error::new(ErrorKind::InvalidData, "the table's partition spec does not go with its schema").with_source(e)
         })?;
         let first_key = io.manager().new_file_key()?;
-        first_key.iter().try_for_each(|key| check_key_length(key.encryption_key().length()))?;
         Ok(Self {
             io,
             template: Arc::new(template),

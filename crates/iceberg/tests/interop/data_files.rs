@@ -91,13 +91,18 @@ fn without_lineage(mut row: Value) -> Value {
 #[tokio::test]
 async fn java_accepts_every_type() {
     let small = ("write.parquet.row-group-size-bytes", "1000");
-    let cases: [&[(&str, &str)]; 8] = [
+    let bloom = |column: &str| format!("write.parquet.bloom-filter-enabled.column.{column}");
+    let bloom = ["id", "i32", "f64", "dec9", "dec38", "uid", "raw", "text", "nested.inner"].map(bloom);
+    let mut with_bloom: Vec<_> = bloom.iter().map(|property| (property.as_str(), "true")).collect();
+    with_bloom.extend([("encryption.data-key-length", "24"), small]);
+    let cases: [&[(&str, &str)]; 9] = [
         &[],
         &[small],
         &[small, ("write.metadata.metrics.default", "full")],
         &[("write.metadata.metrics.default", "counts"), ("write.metadata.metrics.column.text", "truncate(3)")],
         &[("write.metadata.metrics.max-inferred-column-defaults", "7")],
         &[small, ("write.target-file-size-bytes", "20000")],
+        &with_bloom,
         &[("encryption.data-key-length", "32"), ("write.parquet.compression-codec", "gzip")],
         &[("write.parquet.page-row-limit", "7"), ("write.parquet.dict-size-bytes", "10")],
     ];

@@ -157,7 +157,6 @@ fn decimal_defaults_of_any_size_are_read_or_refused() {
 fn properties_that_writes_would_fail_on_are_refused_when_they_are_set() {
     let (invalid, unsupported) = (ErrorKind::InvalidInput, ErrorKind::Unsupported);
     let cases = [
-        ("encryption.data-key-length", "24", unsupported),
         ("encryption.data-key-length", "20", invalid),
         ("write.format.default", "orc", unsupported),
         ("write.target-file-size-bytes", "0", invalid),
@@ -170,7 +169,8 @@ fn properties_that_writes_would_fail_on_are_refused_when_they_are_set() {
         ("write.parquet.compression-codec", "lzo", invalid),
         ("write.parquet.compression-codec", "brotli", unsupported),
         ("write.parquet.compression-level", "23", invalid),
-        ("write.parquet.bloom-filter-enabled.column.id", "true", unsupported),
+        ("write.parquet.bloom-filter-enabled.column.other", "true", invalid),
+        ("write.parquet.bloom-filter-max-bytes", "-1", invalid),
         ("write.location-provider.impl", "com.example.Locations", unsupported),
         ("write.object-storage.enabled", "true", unsupported),
         ("write.data.path", "gopher://data", invalid),
