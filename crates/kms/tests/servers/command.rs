@@ -126,3 +126,21 @@ fn a_command_is_one_program_or_an_array_of_words() {
         }
     }
 }
+
+/// The example of the guide.
+#[tokio::test]
+async fn the_program_of_the_guide_behaves_as_every_client() {
+    let guide = include_str!("../../../../docs/guide/kms.md");
+    let program = guide.split_once("```python\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
+    assert!(program.contains("/etc/keys/"));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, key) in [("orders", ORDERS), ("people", PEOPLE)] {
+        fs::write(folder.path().join(name), hex::decode(key).unwrap()).unwrap();
+    }
+    let file = folder.path().join("program.py");
+    fs::write(&file, program.replace("/etc/keys", folder.path().to_str().unwrap())).unwrap();
+    let words = [servers::python(), file].map(|path| path.to_str().unwrap().to_owned());
+    let client = CommandKms::new(words[0].clone(), vec![words[1].clone()]);
+    check(&Subject { client: &client, key_ids: ["orders", "people"], missing_key_id: "Orders" }).await;
+    assert!(client.generate_key(KeyLength::Aes128, "orders").await.unwrap().is_none());
+}
