@@ -11,6 +11,8 @@
 #   run.sh check METADATA                              reads the snapshots and checks what a good encrypted table keeps; lists what differs
 #   run.sh hash METADATA                               Hive's metadata_hash: base64(SHA-256(compact JSON of the parsed metadata))
 #   run.sh keymeta HEX                                 StandardKeyMetadata decoded
+#   run.sh wrap KEY HEX                                the key HEX, wrapped by the KMS with its key KEY; in hexadecimal
+#   run.sh unwrap KEY HEX                              and back
 #   run.sh continue METADATA [--format parquet|avro]   append 3 rows, delete one by DV, compact; prints the new metadata location, then the rows
 #   run.sh append METADATA [--rows N] [--format F]     append N rows (3 unless told); prints the new metadata location
 #   run.sh jdbc FILE NAME WAREHOUSE                    opens an SQLite file as JdbcCatalog of that name, makes made.by_java, sets a property of
@@ -27,6 +29,7 @@
 #                                                      a JSON array of strings. Ends with stdin.
 #
 # Options: --key ID=HEX       adds a master key to the in-memory KMS (keyA and keyB of Iceberg's tests are there)
+#          --key-id ID        the master key of what `write` makes, instead of keyA
 #          --no-kms           no KMS client at all
 #          --prop NAME=VALUE  a catalog property: encryption.kms-type=aws, kms.endpoint=..., io=s3, s3.endpoint=...
 #          --root URI=FOLDER  locations under URI are files under FOLDER

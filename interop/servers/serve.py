@@ -70,6 +70,8 @@ def look_at_keys():
 
 def moto():
     """AWS, in this process: KMS, S3, STS and more; it takes any credentials."""
+    # Where it keeps the requests that it is told to count: else in the current folder, for all servers there.
+    os.environ["MOTO_RECORDER_FILEPATH"] = str(FOLDER / "requests")
     from moto.server import ThreadedMotoServer
 
     look_at_keys()

@@ -6,6 +6,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod avro;
+mod aws;
 mod deletes;
 mod hive;
 mod java_tables;

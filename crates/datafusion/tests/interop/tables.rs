@@ -21,13 +21,17 @@ pub(crate) async fn open(metadata_location: &str) -> Table {
 }
 
 pub(crate) async fn open_with(metadata_location: &str, master_key: &[u8]) -> Table {
+    let kms = MemoryKms::new().with_key("keyA", SecretKey::new(master_key).unwrap());
+    let kms: Arc<dyn KeyManagementClient> = Arc::new(kms);
+    open_by(metadata_location, &CatalogEncryption::new(Some(kms))).await
+}
+
+pub(crate) async fn open_by(metadata_location: &str, encryption: &CatalogEncryption) -> Table {
     let storage = Storage::local();
     let bytes = storage.read(metadata_location).await.unwrap();
     let document = TableDocument::read(&bytes, metadata_location).unwrap();
-    let kms = MemoryKms::new().with_key("keyA", SecretKey::new(master_key).unwrap());
-    let kms: Arc<dyn KeyManagementClient> = Arc::new(kms);
     let properties = EncryptionProperties::from_table(document.metadata()).unwrap();
-    let manager = CatalogEncryption::new(Some(kms)).manager("db.t", properties);
+    let manager = encryption.manager("db.t", properties);
     let identifier = TableIdent::from_strs(["db", "t"]).unwrap();
     let io = EncryptingFileIO::new(storage, manager);
     Table::new(identifier, Arc::new(document), metadata_location.to_owned(), io)

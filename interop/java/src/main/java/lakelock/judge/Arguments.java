@@ -10,7 +10,7 @@ import java.util.Set;
 /** One command line, taken apart: words and {@code --options}. */
 final class Arguments {
   private static final Set<String> FLAGS = Set.of("no-kms", "trace");
-  private static final Set<String> SINGLE = Set.of("snapshot", "ref", "as-of", "from", "format", "rows");
+  private static final Set<String> SINGLE = Set.of("snapshot", "ref", "as-of", "from", "format", "rows", "key-id");
   private static final Set<String> REPEATED = Set.of("prop", "key", "root");
 
   private final List<String> words = new ArrayList<>();

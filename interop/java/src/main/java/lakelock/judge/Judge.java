@@ -2,6 +2,7 @@ package lakelock.judge;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.PrintStream;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -18,6 +19,7 @@ import org.apache.iceberg.aws.s3.S3FileIO;
 import org.apache.iceberg.encryption.EncryptionUtil;
 import org.apache.iceberg.encryption.KeyManagementClient;
 import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.util.ByteBuffers;
 
 /** Runs one command. */
 final class Judge {
@@ -77,6 +79,8 @@ final class Judge {
       }
       case "hash" -> out.println(hash(TableMetadataParser.read(io, args.word(1, "METADATA"))));
       case "keymeta" -> print(FileDump.keyMetadata(HexFormat.of().parseHex(args.word(1, "HEX"))));
+      case "wrap" -> out.println(hex(kms.wrapKey(bytes(args.word(2, "HEX")), args.word(1, "KEY"))));
+      case "unwrap" -> out.println(hex(kms.unwrapKey(bytes(args.word(2, "HEX")), args.word(1, "KEY"))));
       case "continue" -> {
         FolderTable table = table();
         Continuation.run(table, FileFormat.fromString(args.option("format", "parquet")));
@@ -92,7 +96,7 @@ final class Judge {
       case "jdbc" -> Jdbc.use(args.word(1, "FILE"), args.word(2, "NAME"), args.word(3, "WAREHOUSE"), out);
       case "scenarios" -> Scenarios.names().forEach(out::println);
       case "write" -> {
-        TableMaker maker = new TableMaker(io, kms, folder(args.word(2, "DIR")));
+        TableMaker maker = new TableMaker(io, kms, folder(args.word(2, "DIR"))).under(args.option("key-id", TableMaker.KEY));
         print(TableMaker.describe(Scenarios.write(args.word(1, "SCENARIO"), maker)));
       }
       case "fixtures" -> Fixtures.write(Path.of(args.word(1, "DIR")).toAbsolutePath());
@@ -144,6 +148,14 @@ final class Judge {
     problems.forEach(out::println);
     out.println(problems.isEmpty() ? "check: fine" : "check: " + problems.size() + " problems");
     return problems.isEmpty() ? FINE : FAILED;
+  }
+
+  private static ByteBuffer bytes(String hex) {
+    return ByteBuffer.wrap(HexFormat.of().parseHex(hex));
+  }
+
+  private static String hex(ByteBuffer bytes) {
+    return HexFormat.of().formatHex(ByteBuffers.toByteArray(bytes));
   }
 
   private void print(JsonNode json) throws Exception {

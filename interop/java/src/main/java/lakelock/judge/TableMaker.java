@@ -15,24 +15,30 @@ import org.apache.iceberg.encryption.KeyManagementClient;
 import org.apache.iceberg.io.FileIO;
 
 /** Makes v3 tables at one location. */
-record TableMaker(FileIO io, KeyManagementClient kms, String location, Map<String, String> properties) {
+record TableMaker(FileIO io, KeyManagementClient kms, String location, String key, Map<String, String> properties) {
   static final String KEY = "keyA";
 
+  /** Under the master key {@link #KEY}. */
   TableMaker(FileIO io, KeyManagementClient kms, String location) {
-    this(io, kms, location, Map.of());
+    this(io, kms, location, KEY, Map.of());
   }
 
   /** The same, whose tables have one more property. */
   TableMaker with(String name, String value) {
     Map<String, String> more = new HashMap<>(properties);
     more.put(name, value);
-    return new TableMaker(io, kms, location, more);
+    return new TableMaker(io, kms, location, key, more);
   }
 
-  /** A table under the master key {@link #KEY}. */
+  /** The same, whose tables have another master key. */
+  TableMaker under(String otherKey) {
+    return new TableMaker(io, kms, location, otherKey, properties);
+  }
+
+  /** A table under the master key. */
   FolderTable table(Schema schema, PartitionSpec spec, Map<String, String> properties) {
     Map<String, String> all = new HashMap<>(properties);
-    all.put(TableProperties.ENCRYPTION_TABLE_KEY, KEY);
+    all.put(TableProperties.ENCRYPTION_TABLE_KEY, key);
     return create(schema, spec, all);
   }
 
@@ -47,7 +53,7 @@ record TableMaker(FileIO io, KeyManagementClient kms, String location, Map<Strin
   /** A v2 table under the master key: Java refuses to create one, but not to make one of a table without snapshots. */
   FolderTable second(Schema schema, PartitionSpec spec) {
     FolderTable table = create(schema, spec, new HashMap<>(Map.of(TableProperties.FORMAT_VERSION, "2")));
-    table.table.updateProperties().set(TableProperties.ENCRYPTION_TABLE_KEY, KEY).commit();
+    table.table.updateProperties().set(TableProperties.ENCRYPTION_TABLE_KEY, key).commit();
     return table;
   }
 
