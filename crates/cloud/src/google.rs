@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::env;
+use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -93,7 +94,7 @@ async fn default_token(found: &Mutex<Option<AccessTokenCredentials>>) -> Result<
         Ok(Err(error)) => {
             Error::new(ErrorKind::Unreachable, "Google credentials could not be refreshed").with_source(error)
         }
-        Err(error) => no_answer().with_source(error),
+        Err(error) => no_answer(error),
     };
     // A failure stays in what has been built.
     *found.lock().await = None;
@@ -101,23 +102,22 @@ async fn default_token(found: &Mutex<Option<AccessTokenCredentials>>) -> Result<
 }
 
 fn refused(error: CredentialsError) -> Error {
-    let refused = if error.is_transient() {
-        no_answer()
-    } else {
-        Error::new(ErrorKind::Credentials, "Google does not accept the credentials")
-    };
-    refused.with_source(error)
+    if error.is_transient() {
+        return no_answer(error);
+    }
+    Error::new(ErrorKind::Credentials, "Google does not accept the credentials").with_source(error)
 }
 
 /// Where there are credentials in a file, their service may answer later. Else the only hope is the metadata server,
 /// which is silent wherever there is none.
-fn no_answer() -> Error {
+fn no_answer(cause: impl StdError + Send + Sync + 'static) -> Error {
     let is_set = |name| env::var_os(name).is_some();
     let by_gcloud = env::var_os("HOME")
         .is_some_and(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json").exists());
     if is_set("GOOGLE_APPLICATION_CREDENTIALS") || is_set("GCE_METADATA_HOST") || by_gcloud {
-        return Error::new(ErrorKind::Unreachable, "Google's token service did not answer");
+        return Error::new(ErrorKind::Unreachable, "Google's token service did not answer").with_source(cause);
     }
+    // The cause is left out: it says at length that a later call may succeed.
     let message = "no Google credentials: GOOGLE_APPLICATION_CREDENTIALS is not set, there are none of `gcloud auth \
                    application-default login`, and no metadata server answers";
     Error::new(ErrorKind::Credentials, message)
