@@ -130,7 +130,10 @@ impl Login {
         *current = None;
         let session = self.log_in(server, call).await?;
         if session.token.expose_secret() == ended.token.expose_secret() {
-            let detail = format!("{server} does not accept the token from {}: it ended, or was revoked", self.method);
+            let detail = format!(
+                "{server} does not accept the token from {}: it ended, was revoked, or may neither do this nor look itself up",
+                self.method
+            );
             return Err(call.error(ErrorKind::Credentials, detail));
         }
         Ok(Arc::clone(current.insert(Arc::new(session))))
@@ -139,15 +142,16 @@ impl Login {
     async fn log_in(&self, server: &Server, call: Call<'_>) -> Result<Session> {
         let (mount, body) = match &self.method {
             LoginMethod::Token(source) => {
-                let token = source.read(call).await?;
+                let remedy = "set VAULT_TOKEN or vault.token-file, or vault.auth for a login";
+                let token = source.read(call, remedy).await?;
                 return Session::given(token, server, call).await;
             }
             LoginMethod::AppRole { mount, role_id, secret_id } => {
-                let secret_id = secret_id.read(call).await?;
+                let secret_id = secret_id.read(call, "put the secret id there").await?;
                 (mount, to_json(&AppRoleRequest { role_id, secret_id: secret_id.expose_secret() })?)
             }
             LoginMethod::Kubernetes { mount, role, jwt } => {
-                let jwt = jwt.read(call).await?;
+                let jwt = jwt.read(call, "run in a pod, or set vault.jwt-file").await?;
                 (mount, to_json(&KubernetesRequest { role, jwt: jwt.expose_secret() })?)
             }
         };
@@ -238,20 +242,18 @@ impl Lease {
 }
 
 impl Source {
-    async fn read(&self, call: Call<'_>) -> Result<SecretString> {
-        let missing = |place: String| call.error(ErrorKind::Credentials, format!("no secret in {place}"));
+    async fn read(&self, call: Call<'_>, remedy: &str) -> Result<SecretString> {
+        let missing = || call.error(ErrorKind::Credentials, format!("no secret in {self}: {remedy}"));
         let text = match self {
             // The cause is left out: it quotes a value that is not UTF-8.
-            Self::Environment(name) => std::env::var(name)
-                .map(Zeroizing::new)
-                .map_err(|_| missing(format!("the environment variable {name}")))?,
+            Self::Environment(name) => std::env::var(name).map(Zeroizing::new).map_err(|_| missing())?,
             Self::File(file) => tokio::fs::read_to_string(file)
                 .await
                 .map(Zeroizing::new)
-                .map_err(|source| missing(file.display().to_string()).with_source(source))?,
+                .map_err(|source| missing().with_source(source))?,
         };
         match text.trim() {
-            "" => Err(missing(self.to_string())),
+            "" => Err(missing()),
             secret => Ok(SecretString::from(secret.to_owned())),
         }
     }
