@@ -19,6 +19,7 @@ use lakelock_crypto::{KeyLength, SecretKey};
 use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
+use crate::call::kind_of_credentials;
 use crate::{Error, ErrorKind, GeneratedKey, KMS_ENDPOINT, KeyManagementClient, Operation, Result, endpoint};
 use failure::Place;
 
@@ -57,7 +58,7 @@ impl AwsKms {
     /// [`ErrorKind::InvalidInput`] and [`ErrorKind::Unsupported`] for values that are wrong or cannot be served.
     pub fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
         let settings = Settings::from_properties(properties).map_err(|source| {
-            let kind = failure::kind_of_credentials(&source);
+            let kind = kind_of_credentials(&source);
             Error::new(kind, "the AWS client cannot be set up").with_source(source)
         })?;
         Self::with_identity(Identity::ToLoad(settings), properties)
@@ -97,7 +98,7 @@ impl AwsKms {
             Ok(Client::from_conf(builder.build()))
         };
         self.client.get_or_try_init(connect).await.map_err(|source: lakelock_cloud::Error| {
-            Error::on_key(failure::kind_of_credentials(&source), operation, key_id, source)
+            Error::on_key(kind_of_credentials(&source), operation, key_id, source)
         })
     }
 

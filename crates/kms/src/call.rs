@@ -48,7 +48,7 @@ impl<'a> Call<'a> {
 }
 
 /// What an error of a platform's credentials is to the caller of a KMS.
-#[cfg(any(feature = "azure", feature = "gcp"))]
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 pub(crate) fn kind_of_credentials(error: &lakelock_cloud::Error) -> ErrorKind {
     match error.kind() {
         lakelock_cloud::ErrorKind::InvalidInput => ErrorKind::InvalidInput,

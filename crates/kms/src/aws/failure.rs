@@ -9,6 +9,7 @@ use aws_sdk_kms::operation::RequestId as _;
 use aws_sdk_kms::types::EncryptionAlgorithmSpec;
 use lakelock_cloud::aws::credentials_failure;
 
+use crate::call::kind_of_credentials;
 use crate::{Error, ErrorKind, Operation};
 
 /// The call that failed.
@@ -109,16 +110,6 @@ impl Place<'_> {
             Operation::Unwrap => "Decrypt",
             Operation::Wrap => "Encrypt",
         }
-    }
-}
-
-/// The kind here of an error about credentials.
-pub(super) fn kind_of_credentials(error: &lakelock_cloud::Error) -> ErrorKind {
-    match error.kind() {
-        lakelock_cloud::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
-        lakelock_cloud::ErrorKind::Unreachable => ErrorKind::Unreachable,
-        lakelock_cloud::ErrorKind::Unsupported => ErrorKind::Unsupported,
-        _ => ErrorKind::Credentials,
     }
 }
 
