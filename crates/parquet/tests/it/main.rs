@@ -6,3 +6,4 @@ mod damage;
 mod files;
 mod java;
 mod reading;
+mod writing;
