@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use datafusion::arrow::array::StructArray;
 use datafusion::arrow::datatypes::{DataType, Field, Fields, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -16,6 +17,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal, case, is_not_null};
 use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
 use lakelock_iceberg::arrow_schema::{field_id, schema_to_arrow};
+use lakelock_iceberg::metadata_table::UnifiedPartition;
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::spec::{self, PrimitiveLiteral, Schema, Type};
 use lakelock_iceberg::{Error, ErrorKind};
@@ -27,13 +29,21 @@ use crate::metadata_columns::MetadataColumn;
 /// Makes the [`FieldIdAdapter`] of one file.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldIdAdapterFactory {
-    defaults: Arc<InitialDefaults>,
+    table: TableColumns,
     task: Arc<FileScanTask>,
 }
 
+/// What a table says of columns that are not in its files.
+#[derive(Debug, Clone)]
+pub(crate) struct TableColumns {
+    pub(crate) defaults: Arc<InitialDefaults>,
+    /// The type of partitions, if it is understood.
+    pub(crate) partition: Option<Arc<UnifiedPartition>>,
+}
+
 impl FieldIdAdapterFactory {
-    pub(crate) fn new(defaults: Arc<InitialDefaults>, task: Arc<FileScanTask>) -> Self {
-        Self { defaults, task }
+    pub(crate) fn new(table: TableColumns, task: Arc<FileScanTask>) -> Self {
+        Self { table, task }
     }
 }
 
@@ -77,7 +87,7 @@ impl FieldIdAdapter {
         let id = field_id(field).ok_or_else(|| internal(&format!("column {name} has no field id")))?;
         match self.by_id.get(&id) {
             Some(at) => self.file_column(*at, field),
-            None => self.file.defaults.missing(id, field).map(|value| lit(value, field)),
+            None => self.file.table.defaults.missing(id, field).map(|value| lit(value, field)),
         }
     }
 
@@ -85,7 +95,7 @@ impl FieldIdAdapter {
     fn file_column(&self, at: usize, target: &Field) -> Result<Arc<dyn PhysicalExpr>> {
         let source = self.physical.field(at);
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(source.name(), at));
-        Ok(match Conform::plan(source, target, &self.file.defaults)? {
+        Ok(match Conform::plan(source, target, &self.file.table.defaults)? {
             Conform::Keep => column,
             // Of DataFusion's own kind, which its pruning understands.
             Conform::Cast(_) => Arc::new(CastExpr::new_with_target_field(column, Arc::new(target.clone()), None)),
@@ -98,13 +108,15 @@ impl FieldIdAdapter {
         let null = || -> Result<Arc<dyn PhysicalExpr>> { Ok(lit(ScalarValue::try_from(field.data_type())?, field)) };
         match column {
             MetadataColumn::File => Ok(lit(ScalarValue::from(task.location()), field)),
+            MetadataColumn::SpecId => Ok(lit(ScalarValue::from(task.data_file().spec_id), field)),
+            MetadataColumn::Partition => self.partition(field).map(|partition| lit(partition, field)),
             MetadataColumn::Position => {
                 let at = self.physical.index_of(field.name())?;
                 Ok(Arc::new(Column::new(field.name(), at)))
             }
             MetadataColumn::RowId => {
                 let Some(first) = task.first_row_id() else { return null() };
-                let position = MetadataColumn::Position.field();
+                let position = MetadataColumn::Position.field(&Fields::empty());
                 let position = self.metadata_column(MetadataColumn::Position, &position)?;
                 let first = lit(ScalarValue::Int64(Some(first)), field);
                 self.stored_or(column, field, Arc::new(BinaryExpr::new(first, Operator::Plus, position)))
@@ -118,6 +130,29 @@ impl FieldIdAdapter {
                 self.stored_or(column, field, lit(inherited, field))
             }
         }
+    }
+
+    /// The partition of the file, as a struct.
+    fn partition(&self, field: &Field) -> Result<ScalarValue> {
+        let DataType::Struct(fields) = field.data_type() else { return Err(internal("a partition is no struct")) };
+        if fields.is_empty() {
+            return ScalarValue::try_from(field.data_type());
+        }
+        let file = self.file.task.data_file();
+        let unified = self.file.table.partition.as_ref().ok_or_else(|| internal("the partition type is not known"))?;
+        let values = unified.values(file.spec_id, &file.partition).map_err(external)?;
+        let arrays = fields.iter().zip(values).map(|(field, value)| {
+            let value = match value {
+                Some(value) => scalar(value.clone(), field.data_type()).ok_or_else(|| {
+                    let message = format!("{} has a partition value of another type", file.file_path);
+                    external(Error::new(ErrorKind::InvalidData, message))
+                })?,
+                None => ScalarValue::try_from(field.data_type())?,
+            };
+            value.to_array()
+        });
+        let partition = StructArray::try_new(fields.clone(), arrays.collect::<Result<_>>()?, None)?;
+        Ok(ScalarValue::Struct(Arc::new(partition)))
     }
 
     /// What the file itself keeps for a row, where it keeps something.

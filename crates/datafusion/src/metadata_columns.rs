@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use parquet::arrow::RowNumber;
 
 /// Marks the Arrow field of a metadata column; its value is the column's name.
@@ -24,11 +24,16 @@ pub enum MetadataColumn {
     File,
     /// `_pos`: the row's position in its file, from 0.
     Position,
+    /// `_spec_id`: the partition spec of the row's file.
+    SpecId,
+    /// `_partition`: the partition of the row's file, with the fields of all specs; null in tables that never had any.
+    Partition,
 }
 
 impl MetadataColumn {
-    /// All of them, in the order they have after a table's own columns.
-    pub const ALL: [Self; 4] = [Self::RowId, Self::LastUpdatedSequenceNumber, Self::File, Self::Position];
+    /// All of them, in the order they have after a table's own columns. Positions are last, where the Parquet reader puts them.
+    pub const ALL: [Self; 6] =
+        [Self::RowId, Self::LastUpdatedSequenceNumber, Self::File, Self::SpecId, Self::Partition, Self::Position];
 
     /// Its name.
     #[must_use]
@@ -38,6 +43,8 @@ impl MetadataColumn {
             Self::LastUpdatedSequenceNumber => "_last_updated_sequence_number",
             Self::File => "_file",
             Self::Position => "_pos",
+            Self::SpecId => "_spec_id",
+            Self::Partition => "_partition",
         }
     }
 
@@ -49,6 +56,8 @@ impl MetadataColumn {
             Self::LastUpdatedSequenceNumber => 2_147_483_539,
             Self::File => 2_147_483_646,
             Self::Position => 2_147_483_645,
+            Self::SpecId => 2_147_483_643,
+            Self::Partition => 2_147_483_642,
         }
     }
 
@@ -58,11 +67,14 @@ impl MetadataColumn {
         Self::ALL.into_iter().find(|column| column.name() == name)
     }
 
-    pub(crate) fn field(self) -> FieldRef {
+    /// Its field in a table whose partitions have these fields.
+    pub(crate) fn field(self, partition: &Fields) -> FieldRef {
         let (r#type, nullable) = match self {
             Self::RowId | Self::LastUpdatedSequenceNumber => (DataType::Int64, true),
             Self::File => (DataType::Utf8, false),
             Self::Position => (DataType::Int64, false),
+            Self::SpecId => (DataType::Int32, false),
+            Self::Partition => (DataType::Struct(partition.clone()), true),
         };
         let metadata = HashMap::from([(METADATA_COLUMN_META_KEY.to_owned(), self.name().to_owned())]);
         let field = Field::new(self.name(), r#type, nullable).with_metadata(metadata);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{FieldRef, Schema as ArrowSchema, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::TableParquetOptions;
 use datafusion::common::project_schema;
@@ -22,14 +22,15 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lakelock_catalog::Catalog;
-use lakelock_iceberg::arrow_schema::schema_to_arrow;
+use lakelock_iceberg::arrow_schema::{schema_to_arrow, unreadable_type};
+use lakelock_iceberg::metadata_table::UnifiedPartition;
 use lakelock_iceberg::name_mapping::NameMapping;
 use lakelock_iceberg::scan::{FileScanTask, TableScan};
 use lakelock_iceberg::{Error, ErrorKind, Table};
 use object_store::ObjectMeta;
 
 use crate::avro::AvroFiles;
-use crate::columns::{InitialDefaults, scalar};
+use crate::columns::{InitialDefaults, TableColumns, scalar};
 use crate::deletes::{EqualityDeletes, ScanDeletes};
 use crate::error::external;
 use crate::filter::to_predicate;
@@ -97,12 +98,17 @@ impl LakelockTableProvider {
     }
 
     /// Shows the [`MetadataColumn`]s as columns like any other, after the table's own; not those whose name the table
-    /// uses itself.
+    /// uses itself, nor `_partition` of a table whose partition specs are not understood.
     #[must_use]
     pub fn with_metadata_columns(mut self) -> Self {
         let own = self.own_fields();
+        let partition =
+            UnifiedPartition::new(self.table.metadata()).and_then(|partition| partition.arrow_fields()).ok();
         let added = MetadataColumn::ALL.into_iter().filter(|column| own.iter().all(|f| f.name() != column.name()));
-        let added: Vec<FieldRef> = added.map(MetadataColumn::field).collect();
+        let added: Vec<FieldRef> = added
+            .filter(|column| partition.is_some() || *column != MetadataColumn::Partition)
+            .map(|column| column.field(partition.as_ref().unwrap_or(&Fields::empty())))
+            .collect();
         self.schema = Arc::new(ArrowSchema::new([own, added].concat()));
         self
     }
@@ -146,7 +152,7 @@ impl LakelockTableProvider {
             wanted |= needs && selected(at);
         }
         if wanted && positions.is_empty() {
-            positions.push(MetadataColumn::Position.field());
+            positions.push(MetadataColumn::Position.field(&Fields::empty()));
         }
         let positions = if wanted { positions } else { Vec::new() };
         file.extend_from_slice(more);
@@ -180,6 +186,17 @@ impl LakelockTableProvider {
         Arc::new(source)
     }
 
+    /// Refuses columns of types that have no Arrow form, if they are asked for.
+    fn check_readable(&self, columns: &ArrowSchema) -> Result<()> {
+        for field in columns.fields() {
+            if let Some(name) = unreadable_type(field) {
+                let what = format!("reading column {}, which has the type {name},", field.name());
+                return Err(self.unsupported(&what));
+            }
+        }
+        Ok(())
+    }
+
     fn unsupported(&self, what: &str) -> datafusion::error::DataFusionError {
         let message = format!("{what} is not supported for {}", self.table.identifier());
         external(Error::new(ErrorKind::Unsupported, message))
@@ -208,6 +225,7 @@ impl TableProvider for LakelockTableProvider {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.check_readable(&*project_schema(&self.schema, projection)?)?;
         let predicate = to_predicate(filters, self.scan.schema());
         let mut tasks = self.scan.clone().with_filter(predicate).plan().await.map_err(external)?.tasks;
         if let (Some(limit), true) = (limit, filters.is_empty()) {
@@ -239,8 +257,10 @@ impl TableProvider for LakelockTableProvider {
         let statistics = statistics(&tasks, self.scan.schema(), table_schema.table_schema());
         let files = tasks.iter().map(|task| self.file(task)).collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(files).split_files(state.config().target_partitions().max(1));
+        let partition = UnifiedPartition::new(self.table.metadata()).ok().map(Arc::new);
+        let columns = TableColumns { defaults, partition };
         let source =
-            DataFileSource::new(self.parquet(state, table_schema), comparing, defaults, Arc::new(deletes), avro);
+            DataFileSource::new(self.parquet(state, table_schema), comparing, columns, Arc::new(deletes), avro);
         // Files bring their own store; this URL only has to be one that DataFusion always knows.
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(groups)

@@ -32,7 +32,7 @@ use object_store::ObjectStore;
 use parquet::arrow::arrow_reader::RowSelection;
 
 use crate::avro::{AvroFiles, AvroPart};
-use crate::columns::{FieldIdAdapterFactory, InitialDefaults};
+use crate::columns::{FieldIdAdapterFactory, TableColumns};
 use crate::deletes::{EqualityFilter, FileDeletes, ScanDeletes};
 use crate::error::{external, while_reading};
 use crate::metadata_columns::MetadataColumn;
@@ -44,7 +44,7 @@ pub(crate) struct DataFileSource {
     parquet: Arc<dyn FileSource>,
     /// For files with equality deletes: the same with all columns, those that only such deletes compare included.
     comparing: Option<Arc<dyn FileSource>>,
-    defaults: Arc<InitialDefaults>,
+    columns: TableColumns,
     deletes: Arc<ScanDeletes>,
     avro: Arc<AvroFiles>,
     batch_size: Option<usize>,
@@ -54,11 +54,11 @@ impl DataFileSource {
     pub(crate) fn new(
         parquet: Arc<dyn FileSource>,
         comparing: Option<Arc<dyn FileSource>>,
-        defaults: Arc<InitialDefaults>,
+        columns: TableColumns,
         deletes: Arc<ScanDeletes>,
         avro: Arc<AvroFiles>,
     ) -> Self {
-        Self { parquet, comparing, defaults, deletes, avro, batch_size: None }
+        Self { parquet, comparing, columns, deletes, avro, batch_size: None }
     }
 
     fn with(&self, parquet: Arc<dyn FileSource>, comparing: Option<Arc<dyn FileSource>>) -> Arc<dyn FileSource> {
@@ -234,7 +234,7 @@ impl Opener {
         };
         let task = Arc::clone(&to_read.task);
         let context = Arc::new(FileContext { location: task.location().into(), deleted: deletes.equality });
-        let adapter = FieldIdAdapterFactory::new(Arc::clone(&self.source.defaults), Arc::clone(&task));
+        let adapter = FieldIdAdapterFactory::new(self.source.columns.clone(), Arc::clone(&task));
         let mut config = self.config.clone();
         let source = if context.deleted.is_some() {
             // What the reader counts may be deleted yet.

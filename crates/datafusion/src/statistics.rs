@@ -7,6 +7,7 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use lakelock_iceberg::arrow_schema::field_id;
 use lakelock_iceberg::manifest::DataFile;
+use lakelock_iceberg::opaque::OpaqueType;
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::spec::{Datum, PrimitiveType, Schema, Type};
 
@@ -31,6 +32,9 @@ pub(crate) fn statistics(tasks: &[FileScanTask], schema: &Schema, arrow: &ArrowS
     for (column, field) in statistics.column_statistics.iter_mut().zip(arrow.fields()) {
         let Some(field) = field_id(field).and_then(|id| schema.field_by_id(id)) else { continue };
         let Type::Primitive(r#type) = field.field_type.as_ref() else { continue };
+        if OpaqueType::of(r#type).is_some() {
+            continue;
+        }
         let nulls = tasks.iter().try_fold(0_u64, |sum, task| {
             let counts = task.data_file().null_value_counts.as_ref();
             sum.checked_add(u64::try_from(*counts?.get(&field.id)?).ok()?)

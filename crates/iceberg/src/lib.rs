@@ -29,6 +29,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod metadata_table;
 pub mod name_mapping;
+pub mod opaque;
 mod properties;
 pub mod scan;
 pub mod schema_text;

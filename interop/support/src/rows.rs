@@ -58,6 +58,8 @@ fn cell(array: &ArrayRef, at: usize) -> Value {
         return Value::Null;
     }
     match array.data_type() {
+        // Of which no single value is null by itself.
+        DataType::Null => Value::Null,
         DataType::Boolean => json!(array.as_boolean().value(at)),
         DataType::Int32 => json!(array.as_primitive::<Int32Type>().value(at)),
         DataType::Int64 => json!(array.as_primitive::<Int64Type>().value(at)),

@@ -9,7 +9,9 @@ use datafusion::physical_plan::collect;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use datafusion::prelude::{DataFrame, Expr, SessionConfig, SessionContext, lit};
 use lakelock_datafusion::LakelockTableProvider;
+use lakelock_iceberg::metadata::TableDocument;
 use lakelock_iceberg::spec::{FormatVersion, TableUpdate};
+use lakelock_iceberg::write::{DataFileWriter, WriteOptions};
 use lakelock_iceberg::{ErrorKind, Table};
 use serde_json::Value;
 
@@ -137,6 +139,42 @@ async fn compare_filters(table: &Table, scenario: &str, pushdown: bool) {
             rows::assert_same(&rows::of(found).await, &rows::of(expected).await, &what);
         }
     }
+}
+
+/// A column that cannot be read is an error only when it is asked for, and stays in the metadata as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn columns_of_types_that_are_not_read_stand_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = judge::write("opaque-types", folder.path());
+    let metadata = written["metadata"].as_str().unwrap();
+    let table = open(metadata).await;
+    let context = session(LakelockTableProvider::try_new(table.clone()).unwrap());
+    let mut expected = written["snapshots"].as_array().unwrap().last().unwrap()["rows"].as_array().unwrap().clone();
+    for row in &mut expected {
+        row.as_object_mut().unwrap().remove("odd");
+    }
+    let text = "select id, name, nothing, \"inner\", _row_id, _last_updated_sequence_number from t where id >= 0";
+    rows::assert_same(&rows::of(query(&context, text).await).await, &rows::sorted(expected), text);
+    assert_eq!(rows::of(query(&context, "select count(*) as n from t").await).await[0]["n"], Value::from(30));
+    for (column, r#type) in [("odd", "variant"), ("shape", "geometry"), ("place", "geography"), ("*", "variant")] {
+        let error = query(&context, &format!("select {column} from t")).await.collect().await.unwrap_err();
+        let (kind, text) = failure(&error);
+        assert_eq!(kind, ErrorKind::Unsupported, "{text}");
+        assert!(text.contains(r#type), "{text}");
+    }
+    let schemas = |document: &TableDocument| {
+        let json: Value = serde_json::from_slice(&document.to_json()).unwrap();
+        json["schemas"].to_string()
+    };
+    let update = TableUpdate::SetProperties { updates: HashMap::from([("a".to_owned(), "b".to_owned())]) };
+    let changed = table.document().apply(&[update], metadata).unwrap();
+    assert_eq!(schemas(&changed), schemas(table.document()));
+    assert!(schemas(&changed).contains("geometry(srid:3857)"));
+    let error = DataFileWriter::new(&table, WriteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    let schema = table.metadata().current_schema().as_ref().clone();
+    let error = table.document().apply(&[TableUpdate::AddSchema { schema }], metadata).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 /// Java encrypts tables of version 2 too, if they get their key id late. They are read, and not changed.

@@ -1,6 +1,7 @@
 //! Metadata columns in SQL.
 
 use lakelock_datafusion::{LakelockTableProvider, sql};
+use lakelock_iceberg::scan::TableScan;
 
 use crate::tables::{open, query, session};
 use crate::{judge, rows};
@@ -50,5 +51,34 @@ async fn metadata_columns_are_found_by_name_and_left_out_of_stars() {
     let text = "select min(_row_id - _pos) as low, max(_row_id - _pos) as high from t group by _file";
     for row in rows::of(query(&context, text).await).await {
         assert_eq!(row["low"], row["high"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_tell_their_spec_and_their_partition() {
+    for scenario in ["partition-evolved", "mixed-partitioned-identity", "unpartitioned"] {
+        let folder = tempfile::tempdir().unwrap();
+        let written = judge::write(scenario, folder.path());
+        let table = open(written["metadata"].as_str().unwrap()).await;
+        let plan = TableScan::new(&table).plan().await.unwrap();
+        let context = session(LakelockTableProvider::try_new(table).unwrap());
+        let found = rows::of(query(&context, "select *, _file, _spec_id, _partition from t").await).await;
+        for row in &found {
+            let task = plan.tasks.iter().find(|task| task.location() == row["_file"]).unwrap();
+            assert_eq!(row["_spec_id"], task.spec().spec_id(), "{row}");
+            let partition = &row["_partition"];
+            match scenario {
+                "unpartitioned" => assert!(partition.is_null(), "{row}"),
+                "partition-evolved" => {
+                    let present = |name: &str| usize::from(!partition[name].is_null());
+                    let fields = present("id_bucket") + present("day_month");
+                    let expected = task.data_file().partition.iter().flatten().count();
+                    assert_eq!(fields, expected, "{row}");
+                }
+                _ => assert_eq!(partition["name"], row["name"], "{row}"),
+            }
+        }
+        let specs = rows::of(query(&context, "select distinct _spec_id from t order by 1").await).await;
+        assert_eq!(specs.len(), if scenario == "partition-evolved" { 3 } else { 1 });
     }
 }

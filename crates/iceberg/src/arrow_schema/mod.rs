@@ -9,6 +9,8 @@
 //! | `timestamp_ns`, `timestamptz_ns` | Timestamp(ns), Timestamp(ns, UTC) |
 //! | string, binary, fixed(N) | Utf8, Binary, FixedSizeBinary(N) |
 //! | uuid | FixedSizeBinary(16) with the extension type `arrow.uuid` |
+//! | unknown | Null |
+//! | variant, geometry, geography | Binary, marked as [unreadable](unreadable_type) |
 //! | struct, list, map | Struct, List (`element`), Map (`key_value` of `key` and `value`) |
 //!
 //! Field ids are kept in the metadata of Arrow fields under `PARQUET:field_id`, docs under `doc`.
@@ -23,11 +25,14 @@ use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 
 pub use from_arrow::{arrow_to_schema, arrow_to_schema_with_ids};
 
+use crate::opaque::OpaqueType;
 use crate::spec::{ListType, MapType, NestedField, PrimitiveType, Schema, StructType, Type};
 use crate::{Error, ErrorKind, Result};
 
 /// Key of a field's doc in the metadata of its Arrow field.
 const DOC_META_KEY: &str = "doc";
+/// Key of the type's name in the metadata of a field that cannot be read.
+const UNREADABLE_META_KEY: &str = "lakelock:unreadable-type";
 const EXTENSION_NAME_META_KEY: &str = "ARROW:extension:name";
 const UUID_EXTENSION_NAME: &str = "arrow.uuid";
 const UTC: &str = "UTC";
@@ -67,6 +72,17 @@ pub fn field_id(field: &Field) -> Option<i32> {
     field.metadata().get(PARQUET_FIELD_ID_META_KEY)?.parse().ok()
 }
 
+/// The type of a column that cannot be read, or that something nested in it has, for there is no Arrow form of its values.
+#[must_use]
+pub fn unreadable_type(field: &Field) -> Option<&str> {
+    let own = field.metadata().get(UNREADABLE_META_KEY).map(String::as_str);
+    own.or_else(|| match field.data_type() {
+        DataType::Struct(fields) => fields.iter().find_map(|field| unreadable_type(field)),
+        DataType::List(inner) | DataType::Map(inner, _) => unreadable_type(inner),
+        _ => None,
+    })
+}
+
 fn struct_to_arrow(fields: &StructType) -> Result<Fields> {
     fields.fields().iter().map(|field| Ok(Arc::new(field_to_arrow(field)?))).collect()
 }
@@ -89,6 +105,11 @@ fn named_field_to_arrow(field: &NestedField, name: &str) -> Result<Field> {
     if let Some(doc) = &field.doc {
         metadata.insert(DOC_META_KEY.to_owned(), doc.clone());
     }
+    if let Type::Primitive(primitive) = &*field.field_type
+        && let Some(opaque) = OpaqueType::of(primitive).filter(|opaque| *opaque != OpaqueType::Unknown)
+    {
+        metadata.insert(UNREADABLE_META_KEY.to_owned(), opaque.name().to_owned());
+    }
     if matches!(*field.field_type, Type::Primitive(PrimitiveType::Uuid)) {
         metadata.insert(EXTENSION_NAME_META_KEY.to_owned(), UUID_EXTENSION_NAME.to_owned());
     }
@@ -97,6 +118,9 @@ fn named_field_to_arrow(field: &NestedField, name: &str) -> Result<Field> {
 
 fn primitive_to_arrow(primitive: &PrimitiveType) -> Result<DataType> {
     let beyond_arrow = || Error::new(ErrorKind::Unsupported, format!("type {primitive} is beyond what Arrow can hold"));
+    if let Some(opaque) = OpaqueType::of(primitive) {
+        return Ok(if opaque == OpaqueType::Unknown { DataType::Null } else { DataType::Binary });
+    }
     Ok(match primitive {
         PrimitiveType::Boolean => DataType::Boolean,
         PrimitiveType::Int => DataType::Int32,

@@ -10,7 +10,7 @@ use super::record::{PartitionLayout, RawEntry};
 use super::{DataFile, FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus};
 use crate::encryption::EncryptingFileIO;
 use crate::spec::{FormatVersion, PartitionSpec, PrimitiveType, Schema, SchemaRef, StructType, TableMetadata, Type};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, opaque};
 
 /// A manifest: what its header says, and its entries.
 #[derive(Debug, Clone)]
@@ -164,8 +164,19 @@ impl Header {
             Some("deletes") => ManifestContent::Deletes,
             Some(other) => return Err(unknown("content", other)),
         };
-        let schema: Schema = serde_json::from_str(container.required_text("schema")?)
-            .map_err(|e| damaged(location, "the schema in its header is malformed").with_source(e))?;
+        let malformed =
+            |e: serde_json::Error| damaged(location, "the schema in its header is malformed").with_source(e);
+        let text = container.required_text("schema")?;
+        let schema: Schema = match serde_json::from_str(text) {
+            Ok(schema) => schema,
+            Err(e) => {
+                let mut json: Value = serde_json::from_str(text).map_err(malformed)?;
+                match opaque::hide(&mut json) {
+                    Ok(true) => serde_json::from_value(json).map_err(malformed)?,
+                    _ => return Err(malformed(e)),
+                }
+            }
+        };
         let malformed =
             |e: serde_json::Error| damaged(location, "the partition spec in its header is malformed").with_source(e);
         let spec_id = container.text("partition-spec-id")?.unwrap_or("0");

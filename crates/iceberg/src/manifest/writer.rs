@@ -11,7 +11,7 @@ use super::value::AvroValue;
 use super::{Codec, DataFile, FileContent, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus};
 use crate::encryption::{EncryptingFileIO, PendingFile};
 use crate::spec::{FormatVersion, Literal, PartitionSpecRef, PrimitiveType, SchemaRef, Type};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, opaque};
 
 /// What a manifest is written for.
 #[derive(Debug, Clone)]
@@ -53,13 +53,14 @@ impl ManifestWriter {
     /// Starts a manifest.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for version 1; [`ErrorKind::InvalidInput`] if the spec does not fit the schema.
+    /// [`ErrorKind::Unsupported`] for version 1 and for a schema that cannot be written; [`ErrorKind::InvalidInput`] if the spec does not fit the schema.
     pub fn new(options: ManifestOptions) -> Result<Self> {
         let version = options.format_version;
         if version < FormatVersion::V2 {
             let message = "manifests of format version 1 are only read: upgrade the table to version 2 or 3";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
+        opaque::refuse(&options.schema)?;
         let spec = &options.partition_spec;
         let partition_type = spec.partition_type(&options.schema).map_err(|e| {
             let message =

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::numbers;
 use super::raw::RawDocument;
+use crate::opaque::{self, OpaqueType};
 use crate::spec::{FormatVersion, NestedField, PrimitiveType, Schema, TableMetadata, Type};
 use crate::{Error, ErrorKind, Result};
 
@@ -67,6 +68,24 @@ pub(super) fn as_version_3(
     })
 }
 
+/// The metadata with placeholders for the types of its columns that are not read; `None` if it has no such column.
+///
+/// # Errors
+/// [`ErrorKind::InvalidData`] for a type that looks like a placeholder.
+pub(super) fn without_opaque_types(raw: &RawDocument, location: &str) -> Result<Option<RawDocument>> {
+    let mut hidden = raw.clone();
+    let mut found = false;
+    for field in ["schemas", "schema"] {
+        let Some(mut schemas) = raw.get(field).and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+            continue;
+        };
+        found |= opaque::hide(&mut schemas)
+            .map_err(|name| Error::new(ErrorKind::InvalidData, format!("{location}: a column has the type {name}")))?;
+        hidden.set(field, schemas.to_string());
+    }
+    Ok(found.then_some(hidden))
+}
+
 /// Checks that every column has a type that the parser knows.
 pub(super) fn known_types(raw: &RawDocument, location: &str) -> Result<()> {
     for column in columns(raw) {
@@ -80,8 +99,8 @@ pub(super) fn known_types(raw: &RawDocument, location: &str) -> Result<()> {
 }
 
 /// Checks what the parser let pass: types with impossible parameters, and default values that it dropped because it
-/// could not read them. Without those a reader would return nulls for the values.
-pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str) -> Result<()> {
+/// could not read them. Without those a reader would return nulls for the values. There are placeholders if it is `opaque`.
+pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, opaque: bool, location: &str) -> Result<()> {
     let error = |kind, problem: String| Err(Error::new(kind, format!("{location}: {problem}")));
     if metadata.location().trim_matches('/').is_empty() {
         return error(ErrorKind::InvalidData, "the table's location is empty: its files would go anywhere".to_owned());
@@ -92,7 +111,7 @@ pub(super) fn parsed(raw: &RawDocument, metadata: &TableMetadata, location: &str
     for schema in metadata.schemas_iter() {
         for (id, name) in schema.field_id_to_name_map() {
             if let Some(field) = schema.field_by_id(*id)
-                && let Some(problem) = impossible_type(&field.field_type)
+                && let Some(problem) = impossible_type(&field.field_type, opaque)
             {
                 return error(ErrorKind::InvalidData, format!("column {name} has the type {problem}"));
             }
@@ -150,8 +169,9 @@ fn has_defaults(raw: &RawDocument) -> bool {
     ["schemas", "schema"].iter().any(|field| raw.get(field).is_some_and(may_have))
 }
 
-fn impossible_type(field_type: &Type) -> Option<String> {
+fn impossible_type(field_type: &Type, opaque: bool) -> Option<String> {
     match field_type {
+        Type::Primitive(primitive) if opaque && OpaqueType::of(primitive).is_some() => None,
         Type::Primitive(PrimitiveType::Decimal { precision, scale })
             if *precision == 0 || *precision > MAX_DECIMAL_PRECISION || scale > precision =>
         {

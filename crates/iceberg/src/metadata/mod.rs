@@ -27,7 +27,7 @@ pub use compression::MetadataCompression;
 use self::raw::RawDocument;
 use self::refs::References;
 use crate::spec::{FormatVersion, SnapshotReference, TableCreation, TableMetadata, TableMetadataBuilder, TableUpdate};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, opaque};
 
 /// A table's metadata: parsed, and with everything its JSON held. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -158,7 +158,16 @@ impl TableDocument {
     /// # Errors
     /// As [`java_sha256`](Self::java_sha256).
     pub fn java_schema(&self) -> Result<String> {
-        java::schema(self.metadata.current_schema()).map_err(|e| self.not_for_java(e))
+        // From the text, which has the types that the parser does not know.
+        let id = self.metadata.current_schema_id();
+        let text = self.raw.get("schemas").map(serde_json::from_str::<Vec<serde_json::Value>>).transpose();
+        let schemas = text.map_err(|e| self.not_for_java(e))?.unwrap_or_default();
+        let current = schemas.iter().find(|schema| schema.get("schema-id").is_some_and(|found| *found == id));
+        match current {
+            Some(schema) if opaque::refuse(self.metadata.current_schema()).is_err() => java::schema(schema),
+            _ => java::schema(self.metadata.current_schema()),
+        }
+        .map_err(|e| self.not_for_java(e))
     }
 
     /// The default partition spec as Java prints it.
@@ -223,15 +232,18 @@ impl TableDocument {
         check::format_version(&raw, location)?;
         numbers::check_raw(&raw, location)?;
         check::decimal_defaults(&raw, location)?;
-        let metadata = match parse_metadata(json) {
-            Ok(metadata) => metadata,
+        let (metadata, opaque) = match parse_metadata(json) {
+            Ok(metadata) => (metadata, false),
+            // The parser says no more than that nothing matched: see whether it is a type that it does not know.
             Err(e) => {
-                // The parser says no more than that nothing matched: see whether it is a type that it does not know.
-                check::known_types(&raw, location)?;
-                return Err(invalid(e));
+                let Some(raw) = check::without_opaque_types(&raw, location)? else {
+                    check::known_types(&raw, location)?;
+                    return Err(invalid(e));
+                };
+                (parse_metadata(&raw.to_json()).map_err(invalid)?, true)
             }
         };
-        check::parsed(&raw, &metadata, location)?;
+        check::parsed(&raw, &metadata, opaque, location)?;
         let references = refs::read(&raw, &metadata).map_err(invalid)?;
         let as_version_3 = check::as_version_3(&raw, &metadata, location)?;
         Ok(Self { metadata: Arc::new(metadata), references: Arc::new(references), raw, as_version_3 })

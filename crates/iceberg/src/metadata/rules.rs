@@ -3,7 +3,7 @@
 use super::numbers;
 use crate::encryption::EncryptionProperties;
 use crate::spec::{FormatVersion, Snapshot, TableMetadata, TableUpdate};
-use crate::{Error, ErrorKind, Result, properties};
+use crate::{Error, ErrorKind, Result, opaque, properties};
 
 /// How far the clocks of writers may differ.
 const CLOCK_TOLERANCE_MS: i64 = 60_000;
@@ -31,6 +31,7 @@ pub(super) fn check_update(metadata: &TableMetadata, update: &TableUpdate) -> Re
         TableUpdate::AssignUuid { uuid } if *uuid != metadata.uuid() => {
             Err(invalid(format!("the uuid of table {} cannot be changed", metadata.uuid())))
         }
+        TableUpdate::AddSchema { schema } => opaque::refuse(schema),
         TableUpdate::AddSnapshot { snapshot } => numbers::check_snapshot(snapshot)
             .map_err(|problem| invalid(format!("snapshot {}: {problem}", snapshot.snapshot_id()))),
         _ => Ok(()),

@@ -25,7 +25,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use self::cell::{Cell, Row, batch};
 use self::files::FileColumns;
-use self::partition::UnifiedPartition;
+pub use self::partition::UnifiedPartition;
 use crate::encryption::EncodedKeyMetadata;
 use crate::manifest::{Manifest, ManifestContent, ManifestFile, ManifestStatus, read_manifest_list};
 use crate::spec::SnapshotRef;

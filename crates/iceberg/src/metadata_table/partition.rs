@@ -1,25 +1,31 @@
 //! One partition type for the files of all partition specs.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Fields};
 
 use super::cell::Cell;
 use crate::arrow_schema::field_to_arrow;
-use crate::spec::{Literal, NestedField, PartitionField, Struct, TableMetadata, Transform};
+use crate::spec::{Literal, NestedField, PartitionField, PrimitiveLiteral, Struct, TableMetadata, Transform};
 use crate::{Error, ErrorKind, Result};
 
 /// All fields of all partition specs whose source column the table still has, in the order of their ids and by their
 /// newest names: what Java's `Partitioning.partitionType` gives.
 #[derive(Debug)]
-pub(super) struct UnifiedPartition {
+pub struct UnifiedPartition {
     fields: Vec<NestedField>,
     /// For each spec and each field of this type, which field of the spec it is.
     places: HashMap<i32, Vec<Option<usize>>>,
 }
 
 impl UnifiedPartition {
-    pub(super) fn new(metadata: &TableMetadata) -> Result<Self> {
+    /// The type for all specs of a table.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for an unknown transform, [`ErrorKind::InvalidData`] for specs that contradict each other
+    /// or the schema.
+    pub fn new(metadata: &TableMetadata) -> Result<Self> {
         let mut specs: Vec<_> = metadata.partition_specs_iter().collect();
         specs.sort_by_key(|spec| std::cmp::Reverse(spec.spec_id()));
         let mut chosen: BTreeMap<i32, (&PartitionField, &str)> = BTreeMap::new();
@@ -69,20 +75,38 @@ impl UnifiedPartition {
         if self.fields.is_empty() {
             return Ok(None);
         }
-        let fields = self.fields.iter().map(field_to_arrow).collect::<Result<Vec<_>>>()?;
-        Ok(Some(super::required("partition", DataType::Struct(fields.into()))))
+        Ok(Some(super::required("partition", DataType::Struct(self.arrow_fields()?))))
+    }
+
+    /// Its fields.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for a type beyond what Arrow can hold.
+    pub fn arrow_fields(&self) -> Result<Fields> {
+        self.fields.iter().map(|field| field_to_arrow(field).map(Arc::new)).collect()
+    }
+
+    /// The values of a partition of a spec: none for fields that the spec does not have, and for nulls.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidData`] for a spec that the table does not have.
+    pub fn values<'a>(
+        &'a self,
+        spec_id: i32,
+        partition: &'a Struct,
+    ) -> Result<impl Iterator<Item = Option<&'a PrimitiveLiteral>>> {
+        let places = self.places.get(&spec_id).ok_or_else(|| {
+            Error::new(ErrorKind::InvalidData, format!("a manifest names partition spec {spec_id}, which is unknown"))
+        })?;
+        Ok(places.iter().map(|place| match place.and_then(|at| partition.fields().get(at)?.as_ref()) {
+            Some(Literal::Primitive(value)) => Some(value),
+            _ => None,
+        }))
     }
 
     /// The values of a partition of a spec: null for fields that the spec does not have.
     pub(super) fn cells(&self, spec_id: i32, partition: &Struct) -> Result<Vec<Cell>> {
-        let places = self.places.get(&spec_id).ok_or_else(|| {
-            Error::new(ErrorKind::InvalidData, format!("a manifest names partition spec {spec_id}, which is unknown"))
-        })?;
-        let value = |place: &Option<usize>| match place.and_then(|at| partition.fields().get(at)?.as_ref()) {
-            Some(Literal::Primitive(value)) => value.clone().into(),
-            _ => Cell::Null,
-        };
-        Ok(places.iter().map(value).collect())
+        Ok(self.values(spec_id, partition)?.map(|value| value.cloned().into()).collect())
     }
 
     /// How many fields of this type a spec has.

@@ -1,6 +1,7 @@
 //! Types as a person types them: what the parser takes.
 
 use super::tokens::is_plain_name;
+use crate::opaque::OpaqueType;
 use crate::spec::{NestedField, Type};
 
 /// A type as [`parse_schema`](super::parse_schema) takes it, parts and all: `struct<a: int not null, b: list<string>>`.
@@ -13,7 +14,10 @@ pub fn print_type(printed: &Type) -> String {
 
 fn write_type(out: &mut String, printed: &Type) {
     match printed {
-        Type::Primitive(primitive) => out.push_str(&primitive.to_string()),
+        Type::Primitive(primitive) => match OpaqueType::of(primitive) {
+            Some(opaque) => out.push_str(opaque.name()),
+            None => out.push_str(&primitive.to_string()),
+        },
         Type::List(list) => {
             out.push_str("list<");
             write_nullable(out, &list.element_field);

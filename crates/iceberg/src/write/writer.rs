@@ -20,7 +20,7 @@ use super::upload::PART_LENGTH;
 use crate::encryption::EncryptingFileIO;
 use crate::manifest::DataFile;
 use crate::spec::{PartitionSpecRef, Struct, StructType, TableMetadata};
-use crate::{Error, ErrorKind, Result, Table};
+use crate::{Error, ErrorKind, Result, Table, opaque};
 
 /// Partitions of one batch that are written between two looks at the memory in use.
 const PARTS_BETWEEN_CHECKS: usize = 32;
@@ -80,6 +80,7 @@ impl DataFileWriter {
 
     pub(super) fn with(metadata: &TableMetadata, io: EncryptingFileIO, options: WriteOptions) -> Result<Self> {
         let schema = Arc::clone(metadata.current_schema());
+        opaque::refuse(&schema)?;
         let spec = Arc::clone(metadata.default_partition_spec());
         let coercion = Coercion::new(Arc::clone(&schema))?;
         let parquet_schema = parquet_schema(&schema)?;

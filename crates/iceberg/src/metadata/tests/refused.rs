@@ -41,12 +41,12 @@ fn what_cannot_be_read_is_an_error_of_the_right_kind() {
     let gzip = MetadataCompression::Gzip.compress(document().to_string().into_bytes()).unwrap();
     let twice = document().to_string().replacen('{', r#"{"location":"elsewhere","#, 1).into_bytes();
     let cases = [
-        ("variant", with("/schemas/0/fields/1/type", json!("variant")), ErrorKind::Unsupported, "column name"),
+        ("an interval", with("/schemas/0/fields/1/type", json!("interval")), ErrorKind::Unsupported, "column name"),
         (
             "nested",
             with(
                 "/schemas/0/fields/1/type",
-                json!({"type": "list", "element-id": 5, "element": "geometry(srid:1)", "element-required": true}),
+                json!({"type": "list", "element-id": 5, "element": "interval(srid:1)", "element-required": true}),
             ),
             ErrorKind::Unsupported,
             "column name.element of",

@@ -12,6 +12,7 @@ import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.data.Record;
 import org.apache.iceberg.types.Types;
 
 /** Those of the {@link Scenarios} that are about Avro data files alone. */
@@ -36,6 +37,8 @@ final class AvroScenarios {
     ALL.put("avro-maps", maker -> maps(maker.table(MAPS, PartitionSpec.unpartitioned())));
     ALL.put("avro-codecs", AvroScenarios::codecs);
     ALL.put("avro-blocks", AvroScenarios::blocks);
+    ALL.put("opaque-types", AvroScenarios::opaqueTypes);
+    ALL.put("name-mapping", NamelessFiles::scenario);
   }
 
   private AvroScenarios() {}
@@ -48,6 +51,27 @@ final class AvroScenarios {
   private static FolderTable maps(FolderTable table) {
     table.append(FileFormat.AVRO, RowMaker.rows(MAPS, 30, 0, 7, true));
     table.append(FileFormat.PARQUET, RowMaker.rows(MAPS, 10, 100, 8, true));
+    return table;
+  }
+
+  /** Columns of types that few can read, beside others; some files have them, or nulls in their place. */
+  private static FolderTable opaqueTypes(TableMaker maker) {
+    FolderTable table = maker.table(Scenarios.SMALL, PartitionSpec.unpartitioned());
+    table.append(FileFormat.PARQUET, Scenarios.plainRows(table, 10, 0));
+    table.table.updateSchema()
+        .addColumn("nothing", Types.UnknownType.get())
+        .addColumn("odd", Types.VariantType.get())
+        .addColumn("inner", Types.StructType.of(
+            optional(101, "n", Types.IntegerType.get()), optional(102, "nothing", Types.UnknownType.get())))
+        .commit();
+    for (FileFormat format : List.of(FileFormat.PARQUET, FileFormat.AVRO)) {
+      List<Record> rows = Scenarios.plainRows(table, 10, format == FileFormat.AVRO ? 200 : 100);
+      table.append(format, rows);
+    }
+    table.table.updateSchema()
+        .addColumn("shape", Types.GeometryType.of("srid:3857"))
+        .addColumn("place", Types.GeographyType.crs84())
+        .commit();
     return table;
   }
 

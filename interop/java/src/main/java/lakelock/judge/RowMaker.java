@@ -86,7 +86,7 @@ final class RowMaker {
       case STRUCT -> record(type.asStructType(), mode);
       case LIST -> list(type.asListType(), mode);
       case MAP -> map(type.asMapType(), mode);
-      case UNKNOWN -> null;
+      case UNKNOWN, VARIANT -> null;
       default -> throw new IllegalArgumentException("no values of type " + type);
     };
   }
