@@ -155,7 +155,7 @@ fn same_id(from: &Field, to: &Field) -> Result<()> {
 }
 
 fn no_id(field: &Field) -> DataFusionError {
-    let message = format!("nested column {} has no field id; name mapping is not supported yet", field.name());
+    let message = format!("nested column {} has no field id, though others have one", field.name());
     external(Error::new(ErrorKind::Unsupported, message))
 }
 

@@ -27,6 +27,7 @@ mod interrupt;
 mod loaded;
 mod metadata_columns;
 mod metadata_table;
+mod nameless;
 mod provider;
 mod reader;
 mod relations;

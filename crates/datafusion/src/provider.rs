@@ -159,7 +159,7 @@ impl LakelockTableProvider {
         TableSchema::builder(Arc::new(ArrowSchema::new(file))).with_virtual_columns(positions).build()
     }
 
-    fn file(&self, task: &FileScanTask) -> Result<PartitionedFile> {
+    fn file(&self, task: &FileScanTask, mapping: Option<Arc<NameMapping>>) -> Result<PartitionedFile> {
         let (store, path) = self.table.io().storage().resolve(task.location()).map_err(external)?;
         let meta = ObjectMeta {
             location: path.clone(),
@@ -169,7 +169,7 @@ impl LakelockTableProvider {
             e_tag: None,
             version: None,
         };
-        let to_read = FileToRead { task: Arc::new(task.clone()), store, path };
+        let to_read = FileToRead { task: Arc::new(task.clone()), store, path, mapping };
         Ok(PartitionedFile::new_from_meta(meta).with_extension(to_read))
     }
 
@@ -245,17 +245,16 @@ impl TableProvider for LakelockTableProvider {
             }
             None => (None, Arc::clone(&self.defaults)),
         };
-        let mapping = match NameMapping::of_table(self.table.metadata()).map_err(external)? {
-            Some(mapping) => mapping,
-            None => NameMapping::of_schema(self.scan.schema()),
-        };
-        let avro = Arc::new(AvroFiles::new(self.table.io().clone(), Arc::new(mapping)));
+        let mapping = NameMapping::of_table(self.table.metadata()).map_err(external)?.map(Arc::new);
+        // As in Java, Avro files without ids have those of the columns of the same names if nothing else was said.
+        let names = mapping.clone().unwrap_or_else(|| Arc::new(NameMapping::of_schema(self.scan.schema())));
+        let avro = Arc::new(AvroFiles::new(self.table.io().clone(), names));
         let footers = Arc::clone(&self.footers);
         let deletes = ScanDeletes::new(self.table.io().clone(), footers, Arc::clone(&avro), equality);
 
         let table_schema = self.table_schema(projection, &[]);
         let statistics = statistics(&tasks, self.scan.schema(), table_schema.table_schema());
-        let files = tasks.iter().map(|task| self.file(task)).collect::<Result<Vec<_>>>()?;
+        let files = tasks.iter().map(|task| self.file(task, mapping.clone())).collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(files).split_files(state.config().target_partitions().max(1));
         let partition = UnifiedPartition::new(self.table.metadata()).ok().map(Arc::new);
         let columns = TableColumns { defaults, partition };

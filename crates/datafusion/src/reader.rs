@@ -16,6 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use lakelock_crypto::StandardKeyMetadata;
 use lakelock_iceberg::manifest::FileContent;
+use lakelock_iceberg::name_mapping::{DEFAULT_NAME_MAPPING, NameMapping};
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use lakelock_parquet::{EncryptedFile, ReadOptions, StoredBytes};
@@ -29,6 +30,7 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataR
 use parquet::schema::types::Type;
 
 use crate::footer_cache::{Footer, FooterCache};
+use crate::nameless;
 
 /// Bytes read from the end of a file at first: the footer of most files, in one request.
 pub(crate) const FOOTER_READ: usize = 64 << 10;
@@ -39,6 +41,8 @@ pub(crate) struct FileToRead {
     pub(crate) task: Arc<FileScanTask>,
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
+    /// What gives ids to a file without them.
+    pub(crate) mapping: Option<Arc<NameMapping>>,
 }
 
 impl fmt::Debug for FileToRead {
@@ -108,6 +112,12 @@ impl KeyedReader {
     }
 
     async fn metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
+        let stored = self.stored_metadata(page_index).await?;
+        let FileToRead { task, mapping, .. } = &self.stored.file;
+        with_ids(task, stored, mapping.as_deref())
+    }
+
+    async fn stored_metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
         let task = Arc::clone(&self.stored.file.task);
         if let Some(Footer { metadata, encrypted }) = self.footers.get(&task) {
             self.encrypted = encrypted;
@@ -193,7 +203,7 @@ impl AsyncFileReader for KeyedReader {
 impl StoredFile {
     /// Reads one range, and checks the length of the file along with it.
     async fn read_one(&self, range: Range<u64>) -> ParquetResult<Bytes> {
-        let FileToRead { store, path, task } = &self.file;
+        let FileToRead { store, path, task, .. } = &self.file;
         let failed = |e| ParquetError::External(Box::new(e));
         let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
         let answer = store.get_opts(path, options).await.map_err(failed)?;
@@ -264,8 +274,25 @@ fn check_length(task: &FileScanTask, length: u64) -> ParquetResult<()> {
     Err(error(ErrorKind::InvalidData, task, &what))
 }
 
-/// Refuses a file with other rows than its manifest says, as row ids and counts rest on that; and one without field ids,
-/// in which columns could not be told apart.
+/// The metadata of a file with field ids: its own, or those that the table has for the names of its columns. That is no part of
+/// what is cached, as names may get other ids.
+fn with_ids(
+    task: &FileScanTask,
+    metadata: Arc<ParquetMetaData>,
+    mapping: Option<&NameMapping>,
+) -> ParquetResult<Arc<ParquetMetaData>> {
+    if nameless::has_ids(metadata.file_metadata().schema()) {
+        return Ok(metadata);
+    }
+    let Some(mapping) = mapping else {
+        let what = format!("has no field ids, and the table has no name mapping ({DEFAULT_NAME_MAPPING})");
+        return Err(unsupported(task, &what));
+    };
+    nameless::with_ids(&metadata, mapping).map(Arc::new)
+}
+
+/// Refuses a file with other rows than its manifest says, as row ids and counts rest on that; and one with field ids for some
+/// columns, in which the others could not be told apart.
 ///
 /// The Arrow schema that some writers embed takes precedence over Parquet's own, so it must have them as well.
 fn check(task: &FileScanTask, metadata: &ParquetMetaData) -> ParquetResult<()> {
@@ -274,11 +301,14 @@ fn check(task: &FileScanTask, metadata: &ParquetMetaData) -> ParquetResult<()> {
         let what = format!("has {} rows, but its manifest says {}", file.num_rows(), task.record_count());
         return Err(error(ErrorKind::InvalidData, task, &what));
     }
+    if !nameless::has_ids(file.schema()) {
+        return Ok(());
+    }
     let parquet = file.schema_descr().root_schema().get_fields();
     let arrow = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
     let id = |field: &Type| field.get_basic_info().has_id().then(|| field.get_basic_info().id().to_string());
     if let Some(nameless) = parquet.iter().find(|field| id(field).is_none()) {
-        let what = format!("has no field id for column {}; name mapping is not supported yet", nameless.name());
+        let what = format!("has field ids, but none for column {}", nameless.name());
         return Err(unsupported(task, &what));
     }
     for (field, embedded) in parquet.iter().zip(arrow.fields()) {

@@ -60,7 +60,9 @@ impl DeleteFileReader {
             return Ok(batches.map_err(failed).boxed());
         }
         let (store, path) = self.io.storage().resolve(file.location()).map_err(external)?;
-        let reader = KeyedReader::open(FileToRead { task: Arc::clone(file), store, path }, Arc::clone(&self.footers));
+        // Delete files are Iceberg's own, and have ids.
+        let to_read = FileToRead { task: Arc::clone(file), store, path, mapping: None };
+        let reader = KeyedReader::open(to_read, Arc::clone(&self.footers));
         let builder = ParquetRecordBatchStreamBuilder::new(reader).await.map_err(|e| failed(e.into()))?;
         let (roots, conforms) = find(file, builder.schema(), fields, defaults)?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use datafusion::prelude::{SessionConfig, SessionContext};
 use lakelock_datafusion::LakelockTableProvider;
-use lakelock_iceberg::ErrorKind;
+use lakelock_iceberg::spec::TableUpdate;
+use lakelock_iceberg::{ErrorKind, Table};
 use serde_json::Value;
 
 use crate::java_tables::{READABLE, compare_snapshots};
@@ -20,6 +21,28 @@ async fn every_history_reads_the_same_in_avro() {
     for scenario in ["types", "deletes-dv", "deletes-upgraded", "deletes-equality-types", "deletes-equality-evolved"] {
         compare_snapshots(&format!("mixed-{scenario}")).await;
     }
+}
+
+/// Files of other programs, Parquet and Avro, whose columns have no ids.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_without_ids_are_read_by_name() {
+    compare_snapshots("name-mapping").await;
+    let folder = tempfile::tempdir().unwrap();
+    let written = judge::write("name-mapping", folder.path());
+    let metadata = written["metadata"].as_str().unwrap();
+    let table = open(metadata).await;
+    let context = session(LakelockTableProvider::try_new(table.clone()).unwrap());
+    for (condition, expected) in [("title = 'n4'", 2), ("inner['number'] > 7", 2), ("extra = 'e1'", 1), ("id < 3", 3)] {
+        let text = format!("select id from t where {condition} and id < 100");
+        assert_eq!(rows::of(query(&context, &text).await).await.len(), expected, "{text}");
+    }
+    let removal = TableUpdate::RemoveProperties { removals: vec!["schema.name-mapping.default".to_owned()] };
+    let document = Arc::new(table.document().apply(&[removal], metadata).unwrap());
+    let bare = Table::new(table.identifier().clone(), document, metadata.to_owned(), table.io().clone());
+    let context = session(LakelockTableProvider::try_new(bare).unwrap());
+    let (kind, text) = failure(&query(&context, "select * from t").await.collect().await.unwrap_err());
+    assert_eq!(kind, ErrorKind::Unsupported, "{text}");
+    assert!(text.contains("other.parquet") && text.contains("name mapping"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
