@@ -5,6 +5,7 @@
 //! (`alias/NAME`) or an alias's ARN.
 
 mod failure;
+mod plain_http;
 
 use std::collections::HashMap;
 
@@ -22,6 +23,7 @@ use zeroize::Zeroizing;
 use crate::call::kind_of_credentials;
 use crate::{Error, ErrorKind, GeneratedKey, KMS_ENDPOINT, KeyManagementClient, Operation, Result, endpoint};
 use failure::Place;
+use plain_http::RefusePlainHttp;
 
 /// Property: the algorithm that master keys wrap with; `SYMMETRIC_DEFAULT` unless said otherwise.
 pub const KMS_ENCRYPTION_ALGORITHM_SPEC: &str = "kms.encryption-algorithm-spec";
@@ -40,6 +42,7 @@ const LONGEST_CIPHERTEXT: usize = 6144;
 pub struct AwsKms {
     identity: Identity,
     endpoint: Option<String>,
+    allow_http: bool,
     algorithm: EncryptionAlgorithmSpec,
     client: OnceCell<Client>,
 }
@@ -77,7 +80,8 @@ impl AwsKms {
         let algorithm =
             one_of(KMS_ENCRYPTION_ALGORITHM_SPEC, properties, "SYMMETRIC_DEFAULT", EncryptionAlgorithmSpec::values())?;
         one_of(KMS_DATA_KEY_SPEC, properties, "AES_256", DataKeySpec::values())?;
-        Ok(Self { identity, endpoint, algorithm: algorithm.into(), client: OnceCell::new() })
+        let allow_http = endpoint::allows_http(properties);
+        Ok(Self { identity, endpoint, allow_http, algorithm: algorithm.into(), client: OnceCell::new() })
     }
 
     async fn client(&self, operation: Operation, key_id: &str) -> Result<&Client> {
@@ -94,6 +98,9 @@ impl AwsKms {
             let mut builder = Builder::from(config).retry_config(RetryConfig::disabled());
             if let Some(endpoint) = &self.endpoint {
                 builder = builder.endpoint_url(endpoint);
+            }
+            if !self.allow_http {
+                builder = builder.interceptor(RefusePlainHttp);
             }
             Ok(Client::from_conf(builder.build()))
         };

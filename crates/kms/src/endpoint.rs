@@ -22,21 +22,31 @@ pub(crate) fn from_property(name: &str, properties: &HashMap<String, String>) ->
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Error::new(ErrorKind::InvalidInput, format!("{name}: a URL holds no user name or password here")));
     }
-    let is_here = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return Err(bad("expected a URL with a host")),
-    };
-    let allowed = properties.get(KMS_ALLOW_HTTP).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     match url.scheme() {
+        "https" | "http" if url.host().is_none() => Err(bad("expected a URL with a host")),
         "https" => Ok(Some(url)),
-        "http" if is_here || allowed => Ok(Some(url)),
+        "http" if is_protected(&url) || allows_http(properties) => Ok(Some(url)),
         "http" => Err(bad(&format!(
             "keys would cross the network unprotected; use https, or set {KMS_ALLOW_HTTP}=true in a test environment"
         ))),
         _ => Err(bad("expected https")),
     }
+}
+
+/// Whether keys on their way there can be read by nobody else: they go by TLS, or do not leave this machine.
+pub(crate) fn is_protected(url: &Url) -> bool {
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || url.scheme() == "http" && is_here
+}
+
+/// Whether the properties let keys go elsewhere without TLS.
+pub(crate) fn allows_http(properties: &HashMap<String, String>) -> bool {
+    properties.get(KMS_ALLOW_HTTP).is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 #[cfg(test)]

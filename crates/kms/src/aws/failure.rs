@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::iter::successors;
 
 use aws_sdk_kms::config::http::HttpResponse;
 use aws_sdk_kms::error::{ProvideErrorMetadata, SdkError};
@@ -9,6 +10,7 @@ use aws_sdk_kms::operation::RequestId as _;
 use aws_sdk_kms::types::EncryptionAlgorithmSpec;
 use lakelock_cloud::aws::credentials_failure;
 
+use super::plain_http::Unprotected;
 use crate::call::kind_of_credentials;
 use crate::{Error, ErrorKind, Operation};
 
@@ -31,6 +33,10 @@ impl Place<'_> {
             return self
                 .on_key(kind_of_credentials(&failure), failure.to_string())
                 .with_source(Innermost(error.into()));
+        }
+        let mut causes = successors(Some(&error as &(dyn StdError + 'static)), |cause| StdError::source(*cause));
+        if let Some(refused) = causes.find_map(|cause| cause.downcast_ref::<Unprotected>()) {
+            return self.on_key(ErrorKind::InvalidInput, refused);
         }
         match &error {
             SdkError::ServiceError(answer)

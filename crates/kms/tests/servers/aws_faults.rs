@@ -114,6 +114,18 @@ async fn requests_are_those_of_java_and_a_fault_that_passes_is_forgotten() {
     assert_eq!(found, expected);
 }
 
+/// The environment or a profile can name an endpoint as well.
+#[tokio::test]
+async fn no_key_goes_to_another_machine_by_plain_http() {
+    let credentials = Credentials::new("testing", "testing", None, None, "test");
+    let config = with_credentials("eu-west-1", credentials).into_builder();
+    let config = config.endpoint_url("http://kms.example.com").build();
+    let client = waiting(AwsKms::new(config, &HashMap::new()).unwrap(), PATIENT);
+    for error in expect(&client, None, KEY_ID, ErrorKind::InvalidInput, "plain HTTP").await {
+        assert!(error.to_string().contains("unprotected") && error.to_string().contains("kms.allow-http"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn what_aws_cannot_have_made_is_not_sent_to_it() {
     let server = FaultServer::start(|_| Answer::json(200, &success())).await;
