@@ -153,7 +153,6 @@ fn catalog_properties_choose_the_kms_and_the_policy() {
     for (pairs, kind) in [
         (&[(ALLOW_PLAINTEXT_FILES, "yes")][..], ErrorKind::InvalidInput),
         (&[("encryption.kms-type", "vault")], ErrorKind::InvalidInput),
-        (&[("encryption.kms-type", "aws")], ErrorKind::Unsupported),
     ] {
         assert_eq!(of(pairs).unwrap_err().kind(), kind);
     }
