@@ -38,9 +38,12 @@ pub(crate) async fn files(table: &Table) -> Result<Vec<String>> {
     let log = metadata.metadata_log().iter().map(|entry| entry.metadata_file.clone());
     let metadata_files: BTreeSet<_> = log.chain([table.metadata_location().to_owned()]).collect();
 
-    let folder = format!("{}/", metadata.location());
-    let (inside, outside): (Vec<_>, Vec<_>) =
-        data.into_iter().chain(manifests).chain(lists).chain(metadata_files).partition(|file| is_below(&folder, file));
+    let (inside, outside): (Vec<_>, Vec<_>) = data
+        .into_iter()
+        .chain(manifests)
+        .chain(lists)
+        .chain(metadata_files)
+        .partition(|file| is_below(metadata.location(), file));
     for file in outside {
         warn!(table = %table.identifier(), file, "not deleted: it is outside the table's location");
     }
@@ -50,14 +53,13 @@ pub(crate) async fn files(table: &Table) -> Result<Vec<String>> {
 /// Another table of the catalog whose metadata lies in the same folder: it was registered from there, and has the same
 /// files.
 pub(crate) async fn sharer(pointers: &dyn PointerStore, table: &Table) -> Result<Option<TableIdent>> {
-    let storage = table.io().storage();
-    let own = folder(storage, table.metadata_location());
+    let own = folder(table.metadata_location());
     for namespace in pointers.namespaces().await? {
         for name in pointers.tables(&namespace).await? {
             let other = TableIdent::new(namespace.clone(), name);
             if other != *table.identifier()
                 && let Some(pointer) = pointers.get(&other).await?
-                && folder(storage, &pointer.metadata_location) == own
+                && folder(&pointer.metadata_location) == own
             {
                 return Ok(Some(other));
             }
@@ -67,9 +69,9 @@ pub(crate) async fn sharer(pointers: &dyn PointerStore, table: &Table) -> Result
 }
 
 /// The folder of a file, however its location is written; none for one in a store that is not known here.
-fn folder(storage: &Storage, location: &str) -> Option<String> {
-    let (_, path) = storage.resolve(location).ok()?;
-    path.as_ref().rsplit_once('/').map(|(folder, _)| folder.to_owned())
+fn folder(location: &str) -> Option<String> {
+    let location = Storage::canonical(location).ok()?;
+    location.rsplit_once('/').map(|(folder, _)| folder.to_owned())
 }
 
 /// Deletes files of a table that is out of the catalog; one that is gone already is no error.
@@ -90,20 +92,41 @@ pub(crate) async fn delete(table: &TableIdent, storage: &Storage, files: Vec<Str
     }
 }
 
-/// Whether a file is below a folder as written: a path that climbs up is not.
+/// Whether a file is below a folder, however their locations are written. None is that climbs up, or is in a store that is
+/// not known here.
 fn is_below(folder: &str, file: &str) -> bool {
-    file.strip_prefix(folder).is_some_and(|rest| !rest.is_empty() && !rest.split('/').any(|part| part == ".."))
+    let (Ok(folder), Ok(file)) = (Storage::canonical(folder), Storage::canonical(file)) else { return false };
+    let rest = file.strip_prefix(folder.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+    rest.is_some_and(|rest| !rest.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_below;
+    use super::{folder, is_below};
 
     #[test]
     fn only_what_is_below_the_folder_counts() {
-        assert!(is_below("/w/t/", "/w/t/data/f.parquet"));
+        for (folder, inside) in [
+            ("/w/t", "/w/t/data/f.parquet"),
+            ("/w/t", "file:///w/t/data/f.parquet"),
+            ("s3a://w/t", "s3://w/t/data/f.parquet"),
+            ("s3://w", "s3://w/data/f.parquet"),
+        ] {
+            assert!(is_below(folder, inside), "{folder} {inside}");
+        }
         for outside in ["/w/t2/data/f", "/w/t/../t2/f", "/w/t/data/../../t2/f", "/w/t/", "/w/t", "s3://w/t/f"] {
-            assert!(!is_below("/w/t/", outside), "{outside}");
+            assert!(!is_below("/w/t", outside), "{outside}");
+        }
+        for outside in ["s3://w/t2/f", "s3://other/t/f", "gs://w/t/f", "/w/t/f", "s3://w/t//f"] {
+            assert!(!is_below("s3://w/t", outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_told_from_one_of_the_same_path_in_another_bucket() {
+        assert_eq!(folder("s3://w/t/metadata/1.json"), folder("s3a://w/t/metadata/2.json"));
+        for other in ["s3://v/t/metadata/1.json", "gs://w/t/metadata/1.json", "/t/metadata/1.json"] {
+            assert_ne!(folder("s3://w/t/metadata/1.json"), folder(other), "{other}");
         }
     }
 }

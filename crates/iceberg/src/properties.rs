@@ -70,7 +70,7 @@ where
 /// Refuses locations of stores that there are not.
 fn folder(properties: &Properties, name: &str) -> Result<()> {
     let Some(location) = properties.get(name) else { return Ok(()) };
-    match Storage::local().resolve(location) {
+    match Storage::canonical(location) {
         Ok(_) => Ok(()),
         Err(error) => Err(invalid(name, location, "a location that can be written to").with_source(error)),
     }

@@ -26,12 +26,28 @@
 //!
 //! Nothing here decides *whether* a file is encrypted. The encrypting types have no way through to the plain bytes, and
 //! [`Storage`] has none through the cipher. Every [`Error`] names the location.
+//!
+//! Features: `aws`, `azure` and `gcp`, one for each kind of object store.
+#![cfg_attr(
+    not(any(feature = "aws", feature = "azure", feature = "gcp")),
+    expect(dead_code, reason = "what object stores have in common")
+)]
 
+#[cfg(feature = "azure")]
+mod azure;
 mod error;
+#[cfg(feature = "gcp")]
+mod gcs;
+mod http;
 mod local;
 mod location;
+mod properties;
 mod reader;
+mod remote;
+#[cfg(feature = "aws")]
+mod s3;
 mod storage;
+mod upload;
 mod writer;
 
 pub use error::{Error, ErrorKind, Result};

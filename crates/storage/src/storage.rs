@@ -1,15 +1,22 @@
 //! The stores of a catalog's files, by location.
 
-use std::{collections::HashMap, fmt, ops::Range, sync::Arc, time::SystemTime};
+use std::{
+    collections::HashMap,
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutOptions, memory::InMemory, path::Path};
 
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{self, Error, ErrorKind, Result},
     local::LocalStore,
     location::{Location, Place},
+    properties::Properties,
 };
 
 /// The property that says whether local files are flushed to the disk before a write returns: `true` (the default) or `false`.
@@ -20,6 +27,9 @@ pub const LOCAL_FSYNC: &str = "local.fsync";
 /// | location | store |
 /// |---|---|
 /// | `/path`, `file:/path`, `file:///path` | the local file system |
+/// | `s3://bucket/path`, `s3a://`, `s3n://` | S3, or a store that speaks it (feature `aws`) |
+/// | `gs://bucket/path` | Google Cloud Storage (feature `gcp`) |
+/// | `abfss://container@account.dfs.core.windows.net/path`, `abfs://`, `wasbs://`, `wasb://` | Azure Blob Storage (feature `azure`) |
 /// | `memory://path` | memory, of this value and its clones alone |
 ///
 /// A file appears whole or not at all, also after a crash; folders appear with the first file in them.
@@ -31,6 +41,55 @@ pub struct Storage {
 struct Stores {
     local: Arc<LocalStore>,
     memory: Arc<InMemory>,
+    remote: RemoteStores,
+}
+
+/// The buckets in use, and how new ones are reached.
+struct RemoteStores {
+    buckets: Mutex<HashMap<Place, Arc<dyn ObjectStore>>>,
+    #[cfg(feature = "aws")]
+    s3: Arc<crate::s3::S3Settings>,
+    #[cfg(feature = "gcp")]
+    gcs: Arc<crate::gcs::GcsSettings>,
+    #[cfg(feature = "azure")]
+    azure: Arc<crate::azure::AzureSettings>,
+}
+
+impl RemoteStores {
+    fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
+        let _ = properties;
+        Ok(Self {
+            buckets: Mutex::default(),
+            #[cfg(feature = "aws")]
+            s3: Arc::new(crate::s3::S3Settings::from_properties(properties)?),
+            #[cfg(feature = "gcp")]
+            gcs: Arc::new(crate::gcs::GcsSettings::from_properties(properties)?),
+            #[cfg(feature = "azure")]
+            azure: Arc::new(crate::azure::AzureSettings::from_properties(properties)?),
+        })
+    }
+
+    /// A bucket, of which there is one, with its connections, for all files in it.
+    fn bucket(&self, place: &Place, location: &str) -> Result<Arc<dyn ObjectStore>> {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = buckets.get(place) {
+            return Ok(Arc::clone(bucket));
+        }
+        let bucket: Arc<dyn ObjectStore> = match place {
+            #[cfg(feature = "aws")]
+            Place::S3 { bucket } => Arc::new(self.s3.bucket(place, bucket)),
+            #[cfg(feature = "gcp")]
+            Place::Gcs { bucket } => Arc::new(self.gcs.bucket(place, bucket)),
+            #[cfg(feature = "azure")]
+            Place::Azure { host, container } => Arc::new(self.azure.container(place, host, container)),
+            _ => {
+                let message = "support for such a store was left out of this program when it was built";
+                return Err(Error::new(ErrorKind::Unsupported, location, message));
+            }
+        };
+        buckets.insert(place.clone(), Arc::clone(&bucket));
+        Ok(bucket)
+    }
 }
 
 /// A file in a listing.
@@ -45,26 +104,26 @@ pub struct FileInfo {
 }
 
 impl Storage {
-    /// Sets up the stores from catalog properties. Of these only [`LOCAL_FSYNC`] is known today; others are ignored.
+    /// Sets up the stores from catalog properties: [`LOCAL_FSYNC`], and Java's for the object stores. Nothing is connected to.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] if a value is not one of the property's.
+    /// [`ErrorKind::InvalidInput`] if a value is not one of the property's; [`ErrorKind::Unsupported`] for a property of an object
+    /// store that cannot be ignored: files would be less protected, elsewhere, or reached as somebody else. The
+    /// [location](Error::location) of these errors is the property.
     pub fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
-        let fsync = match properties.get(LOCAL_FSYNC).map(String::as_str) {
-            None | Some("true") => true,
-            Some("false") => false,
-            Some(_) => return Err(Error::new(ErrorKind::InvalidInput, LOCAL_FSYNC, "expected \"true\" or \"false\"")),
+        let stores = Stores {
+            local: Arc::new(LocalStore::new(Properties(properties).flag(LOCAL_FSYNC, true)?)),
+            memory: Arc::new(InMemory::new()),
+            remote: RemoteStores::from_properties(properties)?,
         };
-        let stores = Stores { local: Arc::new(LocalStore::new(fsync)), memory: Arc::new(InMemory::new()) };
         Ok(Self { stores: Arc::new(stores) })
     }
 
     /// The local file system, with the default settings.
     #[must_use]
     pub fn local() -> Self {
-        let stores = Stores { local: Arc::new(LocalStore::new(true)), memory: Arc::new(InMemory::new()) };
-        Self { stores: Arc::new(stores) }
+        Self::from_properties(&HashMap::new()).unwrap_or_else(|_| unreachable!("no property is wrong"))
     }
 
     /// An empty memory store, for tests and tables that need not last.
@@ -82,14 +141,24 @@ impl Storage {
     /// [`ErrorKind::Unsupported`] for an unknown scheme, [`ErrorKind::InvalidInput`] for what is no location.
     pub fn resolve(&self, location: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         let Location { place, path, .. } = Location::parse(location)?;
-        Ok((self.store(&place), path))
+        Ok((self.store(&place, location)?, path))
     }
 
-    fn store(&self, place: &Place) -> Arc<dyn ObjectStore> {
+    fn store(&self, place: &Place, location: &str) -> Result<Arc<dyn ObjectStore>> {
         match place {
-            Place::File => Arc::clone(&self.stores.local) as _,
-            Place::Memory => Arc::clone(&self.stores.memory) as _,
+            Place::File => Ok(Arc::clone(&self.stores.local) as _),
+            Place::Memory => Ok(Arc::clone(&self.stores.memory) as _),
+            _ => self.stores.remote.bucket(place, location),
         }
+    }
+
+    /// A location in the one form that all ways to write it have in common, to compare it with others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`resolve`](Self::resolve).
+    pub fn canonical(location: &str) -> Result<String> {
+        Location::parse(location).map(|location| location.canonical())
     }
 
     /// All bytes of a file.
@@ -197,7 +266,7 @@ impl Storage {
     /// Whatever the store answers.
     pub async fn list(&self, prefix: &str) -> Result<Vec<FileInfo>> {
         let folder = Location::parse(prefix)?;
-        let store = self.store(&folder.place);
+        let store = self.store(&folder.place, prefix)?;
         let files = store.list(Some(&folder.path)).map_ok(|meta| FileInfo {
             location: folder.sibling(&meta.location),
             length: meta.size,
@@ -244,6 +313,7 @@ pub(crate) async fn read_exactly(
         Ok((_, length)) if expected.is_some_and(|expected| length > expected) => Err(too_long(length)),
         Ok((bytes, _)) if bytes.len() as u64 == range.end - range.start => Ok(bytes),
         Ok((bytes, _)) => Err(cut_off(range.start + bytes.len() as u64)),
+        Err(error) if error::is_refusal(&error) => Err(Error::from_store(error, location, "read")),
         // A range that starts beyond the end is an error, of a kind that is the store's own.
         Err(error) => match store.head(path).await {
             Ok(meta) if meta.size < range.end => Err(cut_off(meta.size)),

@@ -99,7 +99,7 @@ async fn errors_name_the_location_and_say_what_to_do() {
             assert_eq!((error.kind(), error.location()), (kind, location.as_str()));
             assert!(error.to_string().starts_with(location.as_str()), "{error}");
         }
-        assert_eq!(storage.read("s3://bucket/file").await.unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(storage.read("hdfs://bucket/file").await.unwrap_err().kind(), ErrorKind::Unsupported);
     }
 }
 
@@ -110,4 +110,19 @@ async fn properties_are_checked() {
     storage.write("memory://a", "1").await.unwrap();
     assert_eq!(storage.clone().read("memory://a").await.unwrap(), "1");
     assert_eq!(Storage::from_properties(&properties("maybe")).unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn locations_are_compared_in_one_form() {
+    for (one, other, same) in [
+        ("/w/t", "file:///w//t/", true),
+        ("s3a://lake/t", "s3://lake/t", true),
+        ("s3://lake/t", "s3://other/t", false),
+        ("s3://lake/t", "gs://lake/t", false),
+        ("wasbs://lake@acc.blob.core.windows.net/t", "abfss://lake@acc.dfs.core.windows.net/t", true),
+    ] {
+        let canonical = |location| Storage::canonical(location).unwrap();
+        assert_eq!(canonical(one) == canonical(other), same, "{one} {other}");
+    }
+    assert_eq!(Storage::canonical("http://host/t").unwrap_err().kind(), ErrorKind::Unsupported);
 }
