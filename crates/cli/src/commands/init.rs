@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use lakelock_storage::Storage;
+
 use super::keystore::Place;
 use crate::config::{Config, FILE_NAME, Surroundings};
 use crate::context::{Context, open_catalog};
@@ -25,6 +27,12 @@ Examples:
   lakelock init lake                  in ./lake
   lakelock init lake --passphrase     the keystore asks for a passphrase
   lakelock init --catalog prod        call the catalog prod
+  lakelock init --warehouse s3://lake/tables
+                                      tables go to a bucket
+
+A bucket is reached by properties of the catalog in lakelock.toml (s3.endpoint,
+client.region and others) and the credentials of the environment. It is not
+connected to yet.
 
 Then:
   lakelock keystore create-key orders-key
@@ -36,6 +44,9 @@ pub(crate) struct Arguments {
     /// Protect the keystore with a passphrase instead of a key file
     #[arg(long)]
     passphrase: bool,
+    /// Where tables are made, if not in a folder next to the catalog: a path, or a folder of a bucket
+    #[arg(long, value_name = "LOCATION")]
+    warehouse: Option<String>,
 }
 
 /// What the catalog is called unless `--catalog` says otherwise.
@@ -51,12 +62,19 @@ pub(crate) async fn run(context: &Context, arguments: &Arguments) -> Result<()> 
     let folder = context.absolute(&arguments.dir);
     let catalog = context.catalog_name().unwrap_or(DEFAULT_CATALOG);
     check_folder(&folder)?;
-    refuse_existing(&folder)?;
-    make(context, &folder, catalog, arguments.passphrase, "").await?;
+    let warehouse = arguments.warehouse.as_deref().map(|location| warehouse(context, location)).transpose()?;
+    refuse_existing(&folder, warehouse.is_none())?;
+    let make = Lake { catalog, passphrase: arguments.passphrase, warehouse: warehouse.as_deref(), title: "" };
+    make.make_in(context, &folder).await?;
 
     let paint = context.paint_stderr();
     let shown = arguments.dir.display();
-    context.say(format!("created {FILE_NAME}, {DATABASE} and {WAREHOUSE}/ in {shown}"));
+    match &warehouse {
+        None => context.say(format!("created {FILE_NAME}, {DATABASE} and {WAREHOUSE}/ in {shown}")),
+        Some(location) => {
+            context.say(format!("created {FILE_NAME} and {DATABASE} in {shown}; tables go to {location}"));
+        }
+    }
     if !arguments.passphrase {
         context.say(format!("for production, keep {KEY_FILE} elsewhere and say where in {FILE_NAME}"));
     }
@@ -75,8 +93,9 @@ pub(crate) async fn run(context: &Context, arguments: &Arguments) -> Result<()> 
     Ok(())
 }
 
-fn refuse_existing(folder: &Path) -> Result<()> {
-    for name in [FILE_NAME, KEYSTORE, KEY_FILE, DATABASE, WAREHOUSE] {
+fn refuse_existing(folder: &Path, with_warehouse: bool) -> Result<()> {
+    let names = [FILE_NAME, KEYSTORE, KEY_FILE, DATABASE].into_iter().chain(with_warehouse.then_some(WAREHOUSE));
+    for name in names {
         let path = folder.join(name);
         if path.symlink_metadata().is_ok() {
             return Err(Failure::new(format!("{} exists already: nothing was made", path.display()))
@@ -96,32 +115,67 @@ pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     Err(Failure::usage(format!("nothing can be made in {}: {problem}", folder.display())).hint("name another folder"))
 }
 
-/// Makes everything in a folder that has none of it; `title` goes on top of the configuration.
-pub(crate) async fn make(context: &Context, folder: &Path, catalog: &str, passphrase: bool, title: &str) -> Result<()> {
-    let cannot_make = |path: &Path| format!("cannot make {}", path.display());
-    std::fs::create_dir_all(folder).with_context(|| cannot_make(folder))?;
-    let text = configuration(catalog, passphrase, title);
-    let file = folder.join(FILE_NAME);
-    let surroundings = Surroundings { folder: folder.to_owned(), user_folder: None, variables: Vec::new() };
-    // Last, so that a failure before leaves nothing that looks complete.
-    let parsed = Config::from_text(&text, &file)?.catalog(Some(catalog), &[], &surroundings.folder)?;
-    Place::of(&parsed.properties)?.create(context)?;
-    std::fs::create_dir_all(folder.join(WAREHOUSE)).with_context(|| cannot_make(&folder.join(WAREHOUSE)))?;
-    open_catalog(&parsed).await?;
-    std::fs::write(&file, text).with_context(|| cannot_make(&file))
+/// A location for a warehouse as the user typed it, made absolute.
+fn warehouse(context: &Context, text: &str) -> Result<String> {
+    let location = context.location(text);
+    Storage::canonical(&location).with_context(|| format!("no tables can be made in {text}")).map_err(|failure| {
+        let kinds =
+            "a path, s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/FOLDER";
+        failure.into_usage().hint(format!("a warehouse is {kinds}"))
+    })?;
+    Ok(location.trim_end_matches('/').to_owned())
 }
 
-fn configuration(catalog: &str, passphrase: bool, title: &str) -> String {
-    let catalog = toml::Value::String(catalog.to_owned());
-    let unlock = if passphrase {
-        "# The passphrase is asked for, or taken from this environment variable.\n\
-         keystore.passphrase-env = \"LAKELOCK_KEYSTORE_PASSPHRASE\""
-    } else {
-        "# Whoever has this file can open the keystore. For production keep it elsewhere, or remove this line and use a\n\
-         # passphrase (with a new keystore).\n\
-         keystore.key-file = \"keystore.key\""
-    };
-    format!(
+/// What there is to make.
+pub(crate) struct Lake<'a> {
+    /// What the catalog is called.
+    pub(crate) catalog: &'a str,
+    /// Whether the keystore has a passphrase in place of a key file.
+    pub(crate) passphrase: bool,
+    /// Where tables go, if not into a folder next to the catalog.
+    pub(crate) warehouse: Option<&'a str>,
+    /// What goes on top of the configuration.
+    pub(crate) title: &'a str,
+}
+
+impl Lake<'_> {
+    /// Makes everything in a folder that has none of it.
+    pub(crate) async fn make_in(&self, context: &Context, folder: &Path) -> Result<()> {
+        let cannot_make = |path: &Path| format!("cannot make {}", path.display());
+        std::fs::create_dir_all(folder).with_context(|| cannot_make(folder))?;
+        let text = self.configuration();
+        let file = folder.join(FILE_NAME);
+        let surroundings = Surroundings { folder: folder.to_owned(), user_folder: None, variables: Vec::new() };
+        // Last, so that a failure before leaves nothing that looks complete.
+        let parsed = Config::from_text(&text, &file)?.catalog(Some(self.catalog), &[], &surroundings.folder)?;
+        Place::of(&parsed.properties)?.create(context)?;
+        if self.warehouse.is_none() {
+            std::fs::create_dir_all(folder.join(WAREHOUSE)).with_context(|| cannot_make(&folder.join(WAREHOUSE)))?;
+        }
+        open_catalog(&parsed).await?;
+        std::fs::write(&file, text).with_context(|| cannot_make(&file))
+    }
+
+    fn configuration(&self) -> String {
+        let Self { title, .. } = self;
+        let catalog = toml::Value::String(self.catalog.to_owned());
+        let warehouse = toml::Value::String(self.warehouse.unwrap_or(WAREHOUSE).to_owned());
+        let reached = match self.warehouse {
+            Some(location) if location.contains("://") => {
+                "\n# How it is reached: Iceberg's properties for its store, such as client.region and s3.endpoint. Credentials come from\n\
+                 # the environment, unless properties hold some."
+            }
+            _ => "",
+        };
+        let unlock = if self.passphrase {
+            "# The passphrase is asked for, or taken from this environment variable.\n\
+             keystore.passphrase-env = \"LAKELOCK_KEYSTORE_PASSPHRASE\""
+        } else {
+            "# Whoever has this file can open the keystore. For production keep it elsewhere, or remove this line and use a\n\
+             # passphrase (with a new keystore).\n\
+             keystore.key-file = \"keystore.key\""
+        };
+        format!(
         "{title}\
 # Lakelock's catalogs. Each [catalog.NAME] is a table of Iceberg catalog properties; relative paths start at this folder.
 # `lakelock --help` tells which variables and flags override them.
@@ -132,7 +186,7 @@ type = \"sql\"
 uri = \"sqlite:{DATABASE}\"
 
 # Where tables are made.
-warehouse = \"{WAREHOUSE}\"
+warehouse = {warehouse}{reached}
 
 # Who holds the master keys: the keystore on this machine.
 encryption.kms-impl = \"local\"
@@ -140,4 +194,5 @@ keystore.path = \"{KEYSTORE}\"
 {unlock}
 "
     )
+    }
 }

@@ -29,9 +29,10 @@ its manifest says; its metadata needs no key.
 Examples:
   lakelock inspect warehouse/shop/orders/data/00000-0.parquet
   lakelock inspect warehouse/shop/orders/metadata/snap-1.avro --output json
-  lakelock inspect warehouse/shop/orders/metadata/snap-1.avro --table shop.orders")]
+  lakelock inspect warehouse/shop/orders/metadata/snap-1.avro --table shop.orders
+  lakelock inspect s3://lake/shop/orders/data/00000-0.parquet")]
 pub(crate) struct Arguments {
-    /// Its path
+    /// Its path, or its location in an object store
     file: String,
     /// The table that the file belongs to, whose keys open it
     #[arg(long, value_name = "TABLE")]
@@ -118,10 +119,12 @@ async fn of_table(table: &Table, name: &str, location: &str) -> Result<Value> {
         .hint(format!("`lakelock table files {name}` lists its data files")))
 }
 
-/// Whether two locations are the same file: local ones may be written in several ways.
+/// Whether two locations are the same file: they may be written in several ways.
 fn is_same(known: &str, asked: &str) -> bool {
     let path = |location| std::fs::canonicalize(local_path(location)?).ok();
-    known == asked || path(known).is_some_and(|known| Some(known) == path(asked))
+    let canonical = |location| Storage::canonical(location).ok();
+    canonical(known).is_some_and(|known| Some(known) == canonical(asked))
+        || path(known).is_some_and(|known| Some(known) == path(asked))
 }
 
 /// The path of a location on this machine.

@@ -12,7 +12,7 @@ use lakelock_kms::{KEYSTORE_PATH, Keystore};
 
 use super::folder::{FLIGHTS, MARK, TABLE};
 use super::program_within;
-use crate::commands::init::{self, DEFAULT_CATALOG, KEYSTORE};
+use crate::commands::init::{DEFAULT_CATALOG, KEYSTORE, Lake};
 use crate::commands::keystore::Place;
 use crate::commands::table::{Layout, Protection, create};
 use crate::commands::{load, sql};
@@ -103,7 +103,8 @@ impl<'a> Tour<'a> {
     }
 
     async fn make_place(&self) -> Result<CatalogSettings> {
-        init::make(self.context, self.folder, DEFAULT_CATALOG, false, MARK).await?;
+        let lake = Lake { catalog: DEFAULT_CATALOG, passphrase: false, warehouse: None, title: MARK };
+        lake.make_in(self.context, self.folder).await?;
         fs::write(self.folder.join(FLIGHTS), FLIGHTS_PARQUET).with_context(|| format!("cannot write {FLIGHTS}"))?;
         let file = self.folder.join(FILE_NAME);
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
