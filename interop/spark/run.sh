@@ -1,15 +1,17 @@
 #!/bin/bash
 # Spark SQL with Iceberg over a Hive metastore, one session for many statements.
 #
-#   run.sh URI FOLDER    a JSON string of one statement per line of stdin, each answered with one line of stdout:
+#   run.sh URI FOLDER [PROPERTIES]
+#                        a JSON string of one statement per line of stdin, each answered with one line of stdout:
 #                        {"ok":true,"rows":[...]} or {"ok":false,"error":"..."}. Ends with stdin. The statement
 #                        `parameters DB.TABLE` shows what the metastore keeps of a table.
 #
 # The metastore at URI is the catalog `locked`, which takes its locks, and `unlocked`, which does without. Both have the KMS of
-# Iceberg's tests, with keyA and keyB. FOLDER is for Spark's own files. See setup.sh for what is fetched, and to where.
+# Iceberg's tests, with keyA and keyB, unless PROPERTIES, a JSON object of catalog properties, say otherwise: they come on top,
+# with Iceberg's classes for AWS in reach. FOLDER is for Spark's own files. See setup.sh for what is fetched, and to where.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-[ $# = 2 ] || { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2; }
+[ $# = 2 ] || [ $# = 3 ] || { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" >&2; exit 2; }
 spark=$("$here/setup.sh")
-exec "$spark/venv/bin/python" "$here/session.py" "$spark" "$1" "$2"
+exec "$spark/venv/bin/python" "$here/session.py" "$spark" "$@"

@@ -5,12 +5,16 @@ import os
 import sys
 from pathlib import Path
 
-spark_folder, uri, folder = sys.argv[1:]
+spark_folder, uri, folder = sys.argv[1:4]
+properties = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+# The client of AWS KMS has no properties for them, and the server believes any.
+os.environ |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 
 from pyspark.sql import SparkSession  # noqa: E402, after the environment
 
-jars = ":".join(str(jar) for jar in sorted(Path(spark_folder, "jars").glob("*.jar")))
+folders = ["jars", "aws"] if properties else ["jars"]
+jars = ":".join(str(jar) for of in folders for jar in sorted(Path(spark_folder, of).glob("*.jar")))
 settings = {
     "spark.master": "local[1]",
     "spark.ui.enabled": "false",
@@ -27,15 +31,16 @@ settings = {
 }
 for name, locks in (("locked", "true"), ("unlocked", "false")):
     catalog = f"spark.sql.catalog.{name}"
+    kms = {} if "encryption.kms-type" in properties else {"encryption.kms-impl": "lakelock.judge.FixedKms"}
     settings |= {
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         f"{catalog}.type": "hive",
         f"{catalog}.uri": uri,
         f"{catalog}.warehouse": f"{folder}/warehouse",
         f"{catalog}.cache-enabled": "false",
-        f"{catalog}.encryption.kms-impl": "lakelock.judge.FixedKms",
         f"{catalog}.hadoop.iceberg.engine.hive.lock-enabled": locks,
     }
+    settings |= {f"{catalog}.{key}": value for key, value in (kms | properties).items()}
 
 builder = SparkSession.builder
 for key, value in settings.items():

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Gets what interop/spark and interop/hive run on, and prints the folder that it is in: PySpark (pip), whose jars hold a
-# Hive metastore as well, Iceberg's Spark runtime (Maven) and the test classes of this folder. The first time takes
-# minutes and 1 GB; afterwards nothing is fetched.
+# Hive metastore as well, Iceberg's Spark runtime and AWS bundle (Maven) and the test classes of this folder. The first time
+# takes minutes and 1 GB; afterwards nothing is fetched.
 #
 # Built once per state of the sources, in ${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}.
 # Needs Python 3.10 or newer with venv, a JDK 17 and Maven.
@@ -37,6 +37,9 @@ if [ ! -d "$spark" ]; then
   fetch org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0
   fetch com.lmax:disruptor:3.4.4
   mv "$spark.new"/jars/disruptor-*.jar "$spark.new/hive/"
+  fetch org.apache.iceberg:iceberg-aws-bundle:1.12.0
+  mkdir "$spark.new/aws"
+  mv "$spark.new"/jars/iceberg-aws-bundle-*.jar "$spark.new/aws/"
   pyspark=$(echo "$python"/lib/python*/site-packages/pyspark)
   javac -nowarn --release 17 -d "$spark.new/classes" -cp "$spark.new/jars/*:$pyspark/jars/*" "$here"/java/lakelock/judge/*.java >&2
   jar --create --file "$spark.new/jars/lakelock-judge.jar" -C "$spark.new/classes" .

@@ -41,6 +41,13 @@ impl Spark {
         Self(Process::start("spark/run.sh", &[&metastore.uri, text(folder)]))
     }
 
+    /// Starts one whose catalogs have these properties on top: Iceberg's classes for AWS are there.
+    #[must_use]
+    pub fn start_with(metastore: &Metastore, folder: &Path, properties: &[(&str, &str)]) -> Self {
+        let properties: Value = properties.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        Self(Process::start("spark/run.sh", &[&metastore.uri, text(folder), &properties.to_string()]))
+    }
+
     /// Runs a statement, and returns its rows.
     ///
     /// # Panics

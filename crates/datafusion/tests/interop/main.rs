@@ -12,6 +12,7 @@ mod hive;
 mod java_tables;
 mod metadata_columns;
 mod metadata_tables;
+mod object_stores;
 mod rows;
 mod secrets;
 mod shared_catalog;

@@ -28,7 +28,8 @@ public class Metastore {
         new Thread(
             () -> {
               try {
-                HiveMetaStore.main(new String[] {"-p", String.valueOf(port)});
+                HiveMetaStore.main(
+                    new String[] {"-p", String.valueOf(port), "--hiveconf", "fs.s3.impl=lakelock.judge.NoFiles"});
               } catch (Throwable e) {
                 e.printStackTrace();
                 Runtime.getRuntime().halt(1);
