@@ -59,7 +59,7 @@ fn for_spark<'a>(properties: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 fn keystore(folder: &Path) -> [String; 2] {
     let [path, key_file] = ["keystore.json", "keystore.key"].map(|name| folder.join(name));
     let protection = Protection::create_key_file(&key_file).unwrap();
-    let mut keystore = Keystore::create(&path, &protection).unwrap();
+    let keystore = Keystore::create(&path, &protection).unwrap();
     keystore.import_key("keyA", &SecretKey::new(&MASTER_KEY).unwrap()).unwrap();
     [path, key_file].map(|path| path.to_str().unwrap().to_owned())
 }
