@@ -60,7 +60,7 @@ fn keystore(folder: &Path) -> [String; 2] {
     let [path, key_file] = ["keystore.json", "keystore.key"].map(|name| folder.join(name));
     let protection = Protection::create_key_file(&key_file).unwrap();
     let keystore = Keystore::create(&path, &protection).unwrap();
-    keystore.import_key("keyA", &SecretKey::new(&MASTER_KEY).unwrap()).unwrap();
+    keystore.import_key("keyA", &SecretKey::new(MASTER_KEY).unwrap()).unwrap();
     [path, key_file].map(|path| path.to_str().unwrap().to_owned())
 }
 
