@@ -2,7 +2,7 @@
 //!
 //! The spec's types do not have them, and one such column must not make a table unreadable. In a parsed schema they stand as
 //! `fixed` of lengths that no column can have; metadata.json keeps its own text, so that nothing of them is lost. A
-//! schema with such a column is never written: [`refuse`].
+//! schema with such a column is never written: `refuse`.
 
 use serde_json::Value;
 
