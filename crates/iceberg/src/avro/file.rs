@@ -1,5 +1,6 @@
 //! One data or delete file.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub struct AvroRows {
 }
 
 /// An Avro file whose header is read and whose blocks are not yet. Cloning is cheap, but for what was read with the header.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AvroFile {
     file: FileReader,
     header: Arc<Header>,
@@ -212,6 +213,13 @@ impl AvroFile {
     fn damaged(&self, what: &str, error: ArrowError) -> Error {
         let message = format!("cannot read {}: {what} makes no sense", self.file.location());
         Error::new(ErrorKind::InvalidData, message).with_source(error)
+    }
+}
+
+impl fmt::Debug for AvroFile {
+    /// Without what was read: it is decrypted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AvroFile").field("file", &self.file).field("schema", &self.schema).finish_non_exhaustive()
     }
 }
 

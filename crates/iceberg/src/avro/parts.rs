@@ -1,5 +1,7 @@
 //! A file, read from one place onwards.
 
+use std::fmt;
+
 use bytes::{Bytes, BytesMut};
 use tokio::task::JoinSet;
 
@@ -11,7 +13,6 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const PART_LENGTH: u64 = 4 << 20;
 
 /// Reads on from a place, one part ahead.
-#[derive(Debug)]
 pub(super) struct Parts {
     file: FileReader,
     /// Where the next byte is.
@@ -88,8 +89,11 @@ impl Parts {
         Ok(())
     }
 
-    /// Goes on at a place further on.
+    /// Goes on at another place.
     pub(super) fn go_to(&mut self, place: u64) {
+        if place < self.at {
+            self.ready = Bytes::new();
+        }
         let ready = usize::try_from(place.saturating_sub(self.at)).unwrap_or(usize::MAX).min(self.ready.len());
         self.advance(ready);
         self.at = place;
@@ -161,6 +165,13 @@ impl Parts {
             self.ahead = Some((part_end, task));
         }
         Ok(part)
+    }
+}
+
+impl fmt::Debug for Parts {
+    /// Without what was read: it is decrypted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("file", &self.file).field("at", &self.at).finish_non_exhaustive()
     }
 }
 

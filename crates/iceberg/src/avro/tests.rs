@@ -108,6 +108,7 @@ async fn parts_cover_the_file() {
         let shared = opened.clone().without_head();
         let first = read(&opened, 0..cut, count).await.unwrap();
         let second = read(&shared, cut..u64::MAX, count).await.unwrap();
+        assert_eq!(ids(&read(&opened, cut..u64::MAX, count).await.unwrap()), ids(&second), "cut at {cut}");
         let before = shared.rows_before(cut, &index).await.unwrap();
         assert_eq!(before, ids(&first).len() as u64, "cut at {cut}");
         for (offset, batch) in &second {
