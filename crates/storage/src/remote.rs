@@ -49,11 +49,14 @@ pub(crate) struct NewObjects {
     /// Whether the store can refuse to write where there is an object. If not, that is looked at before, which does not help
     /// against a writer at the same time.
     pub(crate) conditional: bool,
+    /// The same, for uploads of several parts.
+    pub(crate) conditional_uploads: bool,
 }
 
 impl Default for NewObjects {
+    /// As with Azure and Google, whose uploads of several parts take no condition.
     fn default() -> Self {
-        Self { attributes: Attributes::new(), tags: TagSet::default(), conditional: true }
+        Self { attributes: Attributes::new(), tags: TagSet::default(), conditional: true, conditional_uploads: false }
     }
 }
 
@@ -182,9 +185,9 @@ impl ObjectStore for RemoteStore {
         written.map_err(self.explained(location, "write"))
     }
 
-    /// The upload makes a new object: it cannot be completed where there is one.
+    /// The upload makes a new object: it is not completed where there is one, as far as the store can tell.
     async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
-        let NewObjects { attributes, tags, conditional } = self.shared.new_objects.clone();
+        let NewObjects { attributes, tags, conditional_uploads, .. } = self.shared.new_objects.clone();
         let number = Uuid::new_v4();
         let attributes = numbered(opts.attributes, &attributes, &number);
         let options = PutMultipartOptions { attributes, tags, extensions: opts.extensions };
@@ -194,7 +197,7 @@ impl ObjectStore for RemoteStore {
             let store = this.store().await?;
             let upload = store.put_multipart_opts(&location, options).await;
             let upload = upload.map_err(this.explained(&location, "write"))?;
-            Ok::<_, Error>(GuardedUpload::new(upload, this.clone(), location, number, conditional))
+            Ok::<_, Error>(GuardedUpload::new(upload, this.clone(), location, number, conditional_uploads))
         });
         Ok(Box::new(started.await??))
     }

@@ -225,7 +225,8 @@ fn new_objects(properties: Properties<'_>) -> Result<NewObjects> {
     for (name, value) in properties.below("s3.write.tags.") {
         tags.push(name, value);
     }
-    Ok(NewObjects { attributes, tags, conditional: properties.flag("s3.conditional-writes", true)? })
+    let conditional = properties.flag("s3.conditional-writes", true)?;
+    Ok(NewObjects { attributes, tags, conditional, conditional_uploads: conditional })
 }
 
 /// The platform's own credentials, for clients that sign by themselves.
