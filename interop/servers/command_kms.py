@@ -16,6 +16,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 
+# "a key for tests!"
+KEY = "YSBrZXkgZm9yIHRlc3RzIQ=="
+
+
 def refuse(kind, message):
     print(json.dumps({"error": {"kind": kind, "message": message}}))
     sys.exit(1)
@@ -45,6 +49,15 @@ def fail(how, request):
         raise RuntimeError("the HSM is on fire")
     if how == "shows-the-key":
         sys.exit("cannot wrap " + request.get("key", ""))
+    if how == "shows-the-cut-key":
+        # What is kept, 4 KiB, begins in the middle of the key.
+        sys.exit("x" * 200 + " " + request.get("key", "") + " " + "y" * (4096 - 20))
+    if how == "shows-the-key-in-an-error":
+        refuse("denied", "cannot parse " + request.get("key", ""))
+    if how == "answers-and-fails":
+        # As a shell with `set -x` does.
+        print(json.dumps({"key": KEY, "wrapped": KEY}))
+        sys.exit("+ echo " + KEY)
     answers = {
         "says-nothing": "",
         "says-no-json": "the key is " + request.get("key", ""),

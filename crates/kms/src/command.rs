@@ -77,12 +77,17 @@ impl CommandKms {
 
     async fn ask(&self, call: Call<'_>, request: Request<'_>) -> Result<Answer> {
         let secret = request.key.as_ref().map(|key| Zeroizing::new(Standard::ENGINE.encode(key.as_slice())));
+        let secret = secret.as_ref().map(|secret| secret.trim_end_matches('='));
         let finished = self.run(call, to_json(&request)?).await?;
         if let Ok(Answer { error: Some(fault), key: None, wrapped: None }) = from_json(&finished.answer) {
+            if secret.is_some_and(|secret| fault.kind.contains(secret) || fault.message.contains(secret)) {
+                let detail = format!("{} answered with an error that is left out, as it holds the key", self.program);
+                return Err(call.error(ErrorKind::Damaged, detail));
+            }
             return Err(self.fault(call, &fault));
         }
         if !finished.status.success() {
-            let said = finished.said(secret.as_ref().map(|secret| secret.as_str()));
+            let said = finished.said(secret);
             let detail = format!("{} ended with {}{said}", self.program, finished.status);
             return Err(call.error(ErrorKind::Damaged, detail));
         }
@@ -248,14 +253,18 @@ struct Finished {
 }
 
 impl Finished {
-    /// The end of what the program said on stderr, unless the key that it was sent is in it.
+    /// The end of what the program said on stderr, unless the key may be in it: the one that it was sent, or the one that
+    /// it answered with before it failed.
     fn said(&self, secret: Option<&str>) -> String {
         let text = Zeroizing::new(String::from_utf8_lossy(&self.messages).into_owned());
-        let shows_key = secret.is_some_and(|secret| text.contains(secret.trim_end_matches('=')));
+        let may_show_key = match secret {
+            Some(secret) => text.contains(secret),
+            None => !self.answer.trim_ascii().is_empty(),
+        };
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         match lines.last_chunk::<3>().map_or(lines.as_slice(), |last| last.as_slice()) {
             [] => String::from(", and said nothing"),
-            _ if shows_key => String::from("; its messages are left out, as they hold the key"),
+            _ if may_show_key => String::from("; its messages are left out, as they may hold the key"),
             last => format!(": {}", quoted(&last.join(" "))),
         }
     }
@@ -286,19 +295,27 @@ async fn read_answer(output: impl AsyncRead + Unpin) -> io::Result<Zeroizing<Vec
     Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
 }
 
-/// The end of a stream, which is read to its end however long it is.
+/// The end of a stream, which is read to its end however long it is. It begins with a whole word: of one that is cut it
+/// could not be said whether it is a key.
 async fn read_end(mut messages: impl AsyncRead + Unpin) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut end = Zeroizing::new(Vec::with_capacity(2 * MAX_MESSAGE_LENGTH));
     let mut part = Zeroizing::new([0; MAX_MESSAGE_LENGTH]);
+    let mut is_cut = false;
     loop {
         let count = messages.read(&mut *part).await?;
         if count == 0 {
-            return Ok(end);
+            break;
         }
         end.extend_from_slice(&part[..count]);
         let excess = end.len().saturating_sub(MAX_MESSAGE_LENGTH);
+        is_cut |= excess > 0;
         end.drain(..excess);
     }
+    if is_cut {
+        let word_end = end.iter().position(u8::is_ascii_whitespace).unwrap_or(end.len());
+        end.drain(..word_end);
+    }
+    Ok(end)
 }
 
 const MAX_ANSWER_LENGTH: usize = 64 * 1024;

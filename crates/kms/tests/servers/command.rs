@@ -83,6 +83,9 @@ async fn each_failure_gives_its_error() {
         ("floods", ErrorKind::Damaged, "cannot talk to"),
         ("crashes", ErrorKind::Damaged, "RuntimeError: the HSM is on fire"),
         ("shows-the-key", ErrorKind::Damaged, "ended with"),
+        ("shows-the-cut-key", ErrorKind::Damaged, "ended with"),
+        ("shows-the-key-in-an-error", ErrorKind::Damaged, ""),
+        ("answers-and-fails", ErrorKind::Damaged, "messages are left out"),
         ("says-nothing", ErrorKind::Damaged, "ends too early"),
         ("says-no-json", ErrorKind::Damaged, "not JSON"),
         ("says-two-things", ErrorKind::Damaged, "not JSON"),
@@ -96,6 +99,7 @@ async fn each_failure_gives_its_error() {
         let client = if how == "hangs" { &hasty } else { &patient };
         for error in expect(client, None, &format!("fails:{how}"), expected, how).await {
             assert!(error.to_string().contains(text), "{how}: {error}");
+            assert!(!error.to_string().contains("HRlc3Rz"), "{how}: {error}");
         }
     }))
     .await;
