@@ -17,7 +17,11 @@ pub const KMS_ALLOW_HTTP: &str = "kms.allow-http";
 /// [`ErrorKind::InvalidInput`] for another.
 pub(crate) fn from_property(name: &str, properties: &HashMap<String, String>) -> Result<Option<Url>> {
     let Some(value) = properties.get(name).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let bad = |detail: &str| Error::new(ErrorKind::InvalidInput, format!("{name} is {value:?}: {detail}"));
+    let bad = |detail: &str| {
+        // Of what is no URL it is not known which part would be a password.
+        let shown = if value.contains('@') { String::new() } else { format!(" is {value:?}") };
+        Error::new(ErrorKind::InvalidInput, format!("{name}{shown}: {detail}"))
+    };
     let url = Url::parse(value).map_err(|source| bad("expected a URL").with_source(source))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Error::new(ErrorKind::InvalidInput, format!("{name}: a URL holds no user name or password here")));
@@ -79,6 +83,7 @@ mod tests {
             "localhost:5000",
             "kms",
             "https://user:hush@kms.example.com",
+            "https://user:hush/word@kms.example.com",
         ] {
             let error = parse(value, "false").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{value}");
