@@ -30,9 +30,7 @@ impl Place<'_> {
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
         if let Some(failure) = credentials_failure(&error) {
-            return self
-                .on_key(kind_of_credentials(&failure), failure.to_string())
-                .with_source(Innermost(error.into()));
+            return self.on_key(kind_of_credentials(&failure), failure.to_string()).with_source(Innermost::of(&error));
         }
         let mut causes = successors(Some(&error as &(dyn StdError + 'static)), |cause| StdError::source(*cause));
         if let Some(refused) = causes.find_map(|cause| cause.downcast_ref::<Unprotected>()) {
@@ -53,15 +51,15 @@ impl Place<'_> {
             }
             SdkError::ServiceError(_) | SdkError::ResponseError(_) => {
                 let detail = format!("the answer of {} is broken off or no answer of AWS KMS", self.service());
-                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost(error.into()))
+                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(&error))
             }
             SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) => {
                 let detail = format!("{} cannot be reached", self.service());
-                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost(error.into()))
+                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(&error))
             }
             _ => self
                 .on_key(ErrorKind::InvalidInput, "the request cannot be made; check the region and kms.endpoint")
-                .with_source(Innermost(error.into())),
+                .with_source(Innermost::of(&error)),
         }
     }
 
@@ -191,17 +189,24 @@ impl fmt::Display for Answer {
 
 impl StdError for Answer {}
 
-/// An error of the SDK that says what its last cause says: those between repeat each other.
+/// What the last cause of an error of the SDK says: those between repeat each other. The error itself is not kept, as it
+/// has the whole answer, and there may be a key in it.
 #[derive(Debug)]
-struct Innermost(Box<dyn StdError + Send + Sync>);
+struct Innermost(String);
+
+impl Innermost {
+    fn of(error: &(dyn StdError + 'static)) -> Self {
+        let mut last = error;
+        while let Some(source) = last.source() {
+            last = source;
+        }
+        Self(last.to_string())
+    }
+}
 
 impl fmt::Display for Innermost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut error: &(dyn StdError + 'static) = &*self.0;
-        while let Some(source) = error.source() {
-            error = source;
-        }
-        fmt::Display::fmt(error, f)
+        f.write_str(&self.0)
     }
 }
 

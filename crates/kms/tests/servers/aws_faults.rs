@@ -35,6 +35,8 @@ fn success() -> Value {
 
 #[tokio::test]
 async fn each_fault_gives_its_error_and_no_denial_is_repeated() {
+    // It begins with the key.
+    let half = br#"{"Plaintext": "YSBrZXkgZm9yIHRlc3RzIQ==", "Ciphertext"#.to_vec();
     let cases = [
         (refusal("AccessDeniedException"), ErrorKind::AccessDenied, "allow kms:"),
         (refusal("DependencyTimeoutException"), ErrorKind::Unreachable, "try again later"),
@@ -57,7 +59,7 @@ async fn each_fault_gives_its_error_and_no_denial_is_repeated() {
         (Answer::Full(500, Vec::new()), ErrorKind::Unreachable, "try again later"),
         (Answer::json(503, &json!({"__type": "ServiceUnavailable"})), ErrorKind::Unreachable, "try again later"),
         (Answer::json(200, &success()).truncated(), ErrorKind::Unreachable, "broken off"),
-        (Answer::Full(200, b"{\"Ciphertext".to_vec()), ErrorKind::Unreachable, "no answer of AWS KMS"),
+        (Answer::Full(200, half), ErrorKind::Unreachable, "no answer of AWS KMS"),
         (Answer::json(200, &json!({})), ErrorKind::Damaged, "has no"),
         (Answer::Closed, ErrorKind::Unreachable, "cannot be reached"),
     ];
