@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 use crate::call::kind_of_credentials;
 use crate::{Error, ErrorKind, GeneratedKey, KMS_ENDPOINT, KeyManagementClient, Operation, Result, endpoint};
 use failure::Place;
-use plain_http::RefusePlainHttp;
+use plain_http::{RefusePlainHttp, direct_client};
 
 /// Property: the algorithm that master keys wrap with; `SYMMETRIC_DEFAULT` unless said otherwise.
 pub const KMS_ENCRYPTION_ALGORITHM_SPEC: &str = "kms.encryption-algorithm-spec";
@@ -96,11 +96,15 @@ impl AwsKms {
             };
             // Who repeats calls is the wrapper around this client, and nobody else.
             let mut builder = Builder::from(config).retry_config(RetryConfig::disabled());
+            let direct = self.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
             if let Some(endpoint) = &self.endpoint {
                 builder = builder.endpoint_url(endpoint);
             }
+            if direct {
+                builder = builder.http_client(direct_client());
+            }
             if !self.allow_http {
-                builder = builder.interceptor(RefusePlainHttp);
+                builder = builder.interceptor(RefusePlainHttp { direct });
             }
             Ok(Client::from_conf(builder.build()))
         };

@@ -40,7 +40,10 @@ pub(crate) struct Http {
     ca_file: Option<PathBuf>,
     /// The property that `ca_file` came from.
     ca_property: &'static str,
+    /// Over TLS, through the system's proxy if there is one.
     client: OnceCell<Client>,
+    /// Without TLS, and so without a proxy: it would see the keys, of a service on this machine too.
+    direct: OnceCell<Client>,
 }
 
 /// A request; its body may hold a key.
@@ -61,7 +64,7 @@ impl Http {
     /// A client which trusts the authorities in the file that the property names, or the system's.
     pub(crate) fn new(ca_property: &'static str, properties: &HashMap<String, String>) -> Self {
         let ca_file = property(properties, ca_property).map(PathBuf::from);
-        Self { ca_file, ca_property, client: OnceCell::new() }
+        Self { ca_file, ca_property, client: OnceCell::new(), direct: OnceCell::new() }
     }
 
     #[cfg(feature = "vault")]
@@ -74,7 +77,9 @@ impl Http {
     ///
     /// Redirects are not followed: they would take the token and the key to another server.
     pub(crate) async fn send(&self, call: Call<'_>, request: Request) -> Result<Answer> {
-        let client = self.client.get_or_try_init(|| self.connect(call)).await?;
+        let is_protected = request.url.scheme() == "https";
+        let client = if is_protected { &self.client } else { &self.direct };
+        let client = client.get_or_try_init(|| self.connect(call, is_protected)).await?;
         let origin = request.url.origin().ascii_serialization();
         let mut builder = client.request(request.method, request.url);
         for (name, mut value) in request.headers {
@@ -114,12 +119,15 @@ impl Http {
         Ok(Answer { status, body })
     }
 
-    async fn connect(&self, call: Call<'_>) -> Result<Client> {
+    async fn connect(&self, call: Call<'_>, is_protected: bool) -> Result<Client> {
         let invalid = |file: &Path| {
             let detail = format!("{} names {}, which holds no certificates", self.ca_property, file.display());
             call.error(ErrorKind::InvalidInput, detail)
         };
         let mut builder = Client::builder().redirect(Policy::none());
+        if !is_protected {
+            builder = builder.no_proxy();
+        }
         if let Some(file) = &self.ca_file {
             let pem = tokio::fs::read(file).await.map_err(|source| invalid(file).with_source(source))?;
             let certificates =

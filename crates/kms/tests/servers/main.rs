@@ -12,6 +12,8 @@ mod cloud_faults;
 mod clouds;
 mod command;
 mod faults;
+#[cfg(all(feature = "aws", feature = "vault"))]
+mod no_proxy;
 #[cfg(feature = "pkcs11")]
 mod pkcs11;
 #[cfg(feature = "vault")]
