@@ -30,7 +30,7 @@
 //! Features: `aws`, `azure` and `gcp`, one for each kind of object store.
 #![cfg_attr(
     not(any(feature = "aws", feature = "azure", feature = "gcp")),
-    expect(dead_code, reason = "what object stores have in common")
+    expect(dead_code, clippy::unnecessary_wraps, clippy::unused_self, reason = "what object stores have in common")
 )]
 
 #[cfg(feature = "azure")]

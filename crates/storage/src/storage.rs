@@ -75,20 +75,24 @@ impl RemoteStores {
         if let Some(bucket) = buckets.get(place) {
             return Ok(Arc::clone(bucket));
         }
-        let bucket: Arc<dyn ObjectStore> = match place {
-            #[cfg(feature = "aws")]
-            Place::S3 { bucket } => Arc::new(self.s3.bucket(place, bucket)),
-            #[cfg(feature = "gcp")]
-            Place::Gcs { bucket } => Arc::new(self.gcs.bucket(place, bucket)),
-            #[cfg(feature = "azure")]
-            Place::Azure { host, container } => Arc::new(self.azure.container(place, host, container)),
-            _ => {
-                let message = "support for such a store was left out of this program when it was built";
-                return Err(Error::new(ErrorKind::Unsupported, location, message));
-            }
-        };
+        let bucket = self.new_bucket(place).ok_or_else(|| {
+            let message = "support for such a store was left out of this program when it was built";
+            Error::new(ErrorKind::Unsupported, location, message)
+        })?;
         buckets.insert(place.clone(), Arc::clone(&bucket));
         Ok(bucket)
+    }
+
+    fn new_bucket(&self, place: &Place) -> Option<Arc<dyn ObjectStore>> {
+        match place {
+            #[cfg(feature = "aws")]
+            Place::S3 { bucket } => Some(Arc::new(self.s3.bucket(place, bucket))),
+            #[cfg(feature = "gcp")]
+            Place::Gcs { bucket } => Some(Arc::new(self.gcs.bucket(place, bucket))),
+            #[cfg(feature = "azure")]
+            Place::Azure { host, container } => Some(Arc::new(self.azure.container(place, host, container))),
+            _ => None,
+        }
     }
 }
 
