@@ -131,7 +131,7 @@ impl KeyManagementClient for AwsKms {
             .plaintext(Blob::new(key.expose_secret()))
             .send()
             .await
-            .map_err(|error| place.error(error))?;
+            .map_err(|error| place.error(&error))?;
         answer.ciphertext_blob.map(Blob::into_inner).ok_or_else(|| place.incomplete("CiphertextBlob"))
     }
 
@@ -149,7 +149,7 @@ impl KeyManagementClient for AwsKms {
             .ciphertext_blob(Blob::new(wrapped))
             .send()
             .await
-            .map_err(|error| place.error(error))?;
+            .map_err(|error| place.error(&error))?;
         place.key(answer.plaintext)
     }
 
@@ -166,7 +166,7 @@ impl KeyManagementClient for AwsKms {
             .number_of_bytes(bytes)
             .send()
             .await
-            .map_err(|error| place.error(error))?;
+            .map_err(|error| place.error(&error))?;
         let key = place.key(answer.plaintext)?;
         if key.length() != length {
             return Err(place.incomplete("Plaintext of the length asked for"));

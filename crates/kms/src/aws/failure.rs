@@ -25,18 +25,18 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     /// The error of a call.
-    pub(super) fn error<E>(&self, error: SdkError<E, HttpResponse>) -> Error
+    pub(super) fn error<E>(&self, error: &SdkError<E, HttpResponse>) -> Error
     where
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
-        if let Some(failure) = credentials_failure(&error) {
-            return self.on_key(kind_of_credentials(&failure), failure.to_string()).with_source(Innermost::of(&error));
+        if let Some(failure) = credentials_failure(error) {
+            return self.on_key(kind_of_credentials(&failure), failure.to_string()).with_source(Innermost::of(error));
         }
-        let mut causes = successors(Some(&error as &(dyn StdError + 'static)), |cause| StdError::source(*cause));
+        let mut causes = successors(Some(error as &(dyn StdError + 'static)), |cause| StdError::source(*cause));
         if let Some(refused) = causes.find_map(|cause| cause.downcast_ref::<Unprotected>()) {
             return self.on_key(ErrorKind::InvalidInput, refused);
         }
-        match &error {
+        match error {
             SdkError::ServiceError(answer)
                 if answer.err().code().is_some() || answer.raw().status().as_u16() >= 400 =>
             {
@@ -51,15 +51,15 @@ impl Place<'_> {
             }
             SdkError::ServiceError(_) | SdkError::ResponseError(_) => {
                 let detail = format!("the answer of {} is broken off or no answer of AWS KMS", self.service());
-                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(&error))
+                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(error))
             }
             SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) => {
                 let detail = format!("{} cannot be reached", self.service());
-                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(&error))
+                self.on_key(ErrorKind::Unreachable, detail).with_source(Innermost::of(error))
             }
             _ => self
                 .on_key(ErrorKind::InvalidInput, "the request cannot be made; check the region and kms.endpoint")
-                .with_source(Innermost::of(&error)),
+                .with_source(Innermost::of(error)),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) fn direct_client() -> SharedHttpClient {
     Builder::new().build_with_connector_fn(|settings, components| {
         let mut connector = Connector::builder();
         connector.set_connector_settings(settings.cloned());
-        connector.set_sleep_impl(components.and_then(|components| components.sleep_impl()));
+        connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
         connector.build_http()
     })
 }
