@@ -60,6 +60,16 @@ pub(crate) struct Answer {
     pub(crate) body: Zeroizing<Vec<u8>>,
 }
 
+impl Answer {
+    /// How it is told in an error: its status, and what the service says of itself, if it does.
+    pub(crate) fn said(&self, code: &str, message: &str) -> String {
+        let [code, message] = [quoted(code), quoted(message)];
+        let code = if code.is_empty() { code } else { format!(" {code}") };
+        let message = if message.is_empty() { message } else { format!(", {message:?}") };
+        format!("answered with status {}{code}{message}", self.status.as_u16())
+    }
+}
+
 impl Http {
     /// A client which trusts the authorities in the file that the property names, or the system's.
     pub(crate) fn new(ca_property: &'static str, properties: &HashMap<String, String>) -> Self {

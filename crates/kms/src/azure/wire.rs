@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::KeyName;
-use crate::call::{Call, quoted};
+use crate::call::Call;
 use crate::http::{Answer, kind_of};
 use crate::key_bytes::{KeyBytes, UrlSafe, from_json};
 use crate::{Error, ErrorKind, Operation};
@@ -106,13 +106,8 @@ pub(super) fn refused(call: Call<'_>, vault: &str, answer: &Answer) -> Error {
         ErrorKind::NotFound => ": check the name, the version and azure.keyvault.url",
         _ => "",
     };
-    let said = match quoted(&error.message) {
-        said if said.is_empty() => String::new(),
-        said => format!(", {said:?}"),
-    };
-    let code = codes.into_iter().find(|code| !code.is_empty()).map(|code| format!(" {}", quoted(code)));
-    let status = answer.status.as_u16();
-    call.error(kind, format!("{vault} answered with status {status}{}{said}{remedy}", code.unwrap_or_default()))
+    let code = codes.into_iter().find(|code| !code.is_empty()).unwrap_or_default();
+    call.error(kind, format!("{vault} {}{remedy}", answer.said(code, &error.message)))
 }
 
 const DISABLED: [&str; 6] = [

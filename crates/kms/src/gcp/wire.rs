@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::crc32c;
-use crate::call::{Call, quoted};
+use crate::call::Call;
 use crate::http::{Answer, kind_of};
 use crate::key_bytes::{KeyBytes, from_json};
 use crate::{Error, ErrorKind, Operation};
@@ -116,11 +116,5 @@ pub(super) fn refused(call: Call<'_>, endpoint: &str, answer: &Answer) -> Error 
         ErrorKind::NotFound => ": check the key's name, with its project and location",
         _ => "",
     };
-    let said = match quoted(&error.message) {
-        said if said.is_empty() => String::new(),
-        said => format!(", {said:?}"),
-    };
-    let status = answer.status.as_u16();
-    let code = quoted(&error.status);
-    call.error(kind, format!("{endpoint} answered with status {status} {code}{said}{remedy}"))
+    call.error(kind, format!("{endpoint} {}{remedy}", answer.said(&error.status, &error.message)))
 }

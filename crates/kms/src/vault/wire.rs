@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{VAULT_ADDRESS, VAULT_CA_FILE, VAULT_NAMESPACE};
-use crate::call::{Call, property, quoted};
+use crate::call::{Call, property};
 use crate::endpoint;
 use crate::http::{Answer, Http, Request, at, header, shown};
 use crate::key_bytes::{KeyBytes, from_json};
@@ -93,13 +93,8 @@ pub(super) fn said(answer: &Answer) -> String {
     struct Errors {
         errors: Vec<String>,
     }
-    let status = answer.status.as_u16();
-    match from_json::<Errors>(&answer.body) {
-        Ok(Errors { errors }) if !errors.is_empty() => {
-            format!("answered with status {status}, {:?}", quoted(&errors.join("; ")))
-        }
-        _ => format!("answered with status {status}"),
-    }
+    let errors = from_json::<Errors>(&answer.body).map(|Errors { errors }| errors).unwrap_or_default();
+    answer.said("", &errors.join("; "))
 }
 
 #[derive(Deserialize)]
