@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::servers::Moto;
 
-/// What the server takes in a request's place of a signature: it says which service and region are meant.
+/// What the server takes in place of a request's signature: it says which service and region are meant.
 const SIGNATURE: &str = "AWS4-HMAC-SHA256 Credential=testing/20260101/eu-west-1/kms/aws4_request";
 
 impl Moto {

@@ -77,7 +77,7 @@ fn start() -> Judge {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../java/run.sh");
     let mut process = Command::new(&script)
         .arg("batch")
-        // The servers of interop/servers take any credentials, but none is none.
+        // The moto of interop/servers takes any credentials, but none is none.
         .envs([("AWS_ACCESS_KEY_ID", "testing"), ("AWS_SECRET_ACCESS_KEY", "testing")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
