@@ -1,0 +1,1 @@
+//! The C ABI of the `DuckLake` catalog, which the `DuckDB` extension calls.

@@ -1,0 +1,1 @@
+//! A `DuckLake` catalog on object storage: the catalog's tables as typed rows in `SlateDB`.
