@@ -55,6 +55,11 @@ impl GcsSettings {
         })
     }
 
+    /// Where the buckets are, unless that is at Google.
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        self.host.clone()
+    }
+
     /// A bucket, which is set up by the first request.
     pub(crate) fn bucket(self: &Arc<Self>, place: &Place, bucket: &str) -> RemoteStore {
         let this = GcsBucket { settings: Arc::clone(self), bucket: bucket.to_owned() };

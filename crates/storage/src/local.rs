@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result, UploadPart, local::LocalFileSystem,
-    path::Path,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result, UpdateVersion, UploadPart,
+    local::LocalFileSystem, path::Path,
 };
 
 /// The root of the local file system.
@@ -38,6 +38,27 @@ impl LocalStore {
     }
 }
 
+impl LocalStore {
+    /// Puts a file in place of the one of this version. Others that do so wait for it, also those of other processes.
+    async fn update(&self, location: &Path, version: UpdateVersion, staged: Staged) -> Result<PutResult> {
+        let target = staged.target.clone();
+        let lock = blocking(move || lock(&target)).await?;
+        let found = match self.inner.head(location).await {
+            Err(Error::NotFound { source, .. }) => Err(precondition(location, source)),
+            found => found,
+        }?;
+        if found.e_tag.is_none() || found.e_tag != version.e_tag {
+            return Err(precondition(location, "it was changed".into()));
+        }
+        blocking(move || {
+            let published = staged.publish(false);
+            drop(lock);
+            published
+        })
+        .await
+    }
+}
+
 impl fmt::Display for LocalStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(NAME)
@@ -49,22 +70,22 @@ impl fmt::Display for LocalStore {
 #[deny(clippy::missing_trait_methods)]
 impl ObjectStore for LocalStore {
     async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
-        let create = match opts.mode {
-            PutMode::Overwrite => false,
-            PutMode::Create => true,
-            PutMode::Update(_) => return Err(not_implemented("put_opts with PutMode::Update")),
-        };
         if !opts.attributes.is_empty() {
             return Err(not_implemented("put_opts with attributes"));
         }
         let target = self.inner.path_to_filesystem(location)?;
         let fsync = self.fsync;
-        blocking(move || {
+        let staged = blocking(move || {
             let mut staged = Staged::create(&target, fsync)?;
             payload.iter().try_for_each(|part| staged.file.write_all(part)).map_err(|error| failed(&target, error))?;
-            staged.publish(create)
-        })
-        .await
+            Ok(staged)
+        });
+        let staged = staged.await?;
+        match opts.mode {
+            PutMode::Overwrite => blocking(move || staged.publish(false)).await,
+            PutMode::Create => blocking(move || staged.publish(true)).await,
+            PutMode::Update(version) => self.update(location, version, staged).await,
+        }
     }
 
     async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
@@ -212,6 +233,20 @@ impl Upload {
     }
 }
 
+/// Waits for the sole right to change a file; it lasts as long as the answer is open.
+///
+/// The name of the file that is locked is left out of listings.
+fn lock(target: &FilePath) -> Result<File> {
+    let mut path = target.as_os_str().to_owned();
+    path.push("#0");
+    let locked = || {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    locked().map_err(|error| failed(target, error))
+}
+
 /// Makes a folder and those above it, each entry flushed if `fsync`.
 fn create_folder(folder: &FilePath, fsync: bool) -> io::Result<()> {
     let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
@@ -245,6 +280,10 @@ fn failed(path: &FilePath, source: io::Error) -> Error {
         io::ErrorKind::PermissionDenied => Error::PermissionDenied { path, source },
         _ => Error::Generic { store: NAME, source },
     }
+}
+
+fn precondition(location: &Path, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::Precondition { path: location.to_string(), source }
 }
 
 fn finished() -> Error {

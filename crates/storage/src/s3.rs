@@ -63,6 +63,11 @@ impl S3Settings {
         RemoteStore::new(place.clone(), this, self.new_objects.clone())
     }
 
+    /// Where the buckets are, unless that is at Amazon.
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        self.endpoint.as_ref().map(Url::to_string)
+    }
+
     /// The root of a bucket at the endpoint, and whether the bucket is part of the host.
     fn bucket_endpoint(&self, bucket: &str) -> (Option<String>, bool) {
         // Not every bucket has a name that can be one of a host; with a dot in it no certificate would do.

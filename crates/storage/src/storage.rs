@@ -44,6 +44,20 @@ struct Stores {
     remote: RemoteStores,
 }
 
+impl Stores {
+    /// Where the store of a place is, if the place alone does not say it.
+    fn endpoint(&self, place: &Place) -> Option<String> {
+        match place {
+            Place::Memory => Some(format!("{:p}", Arc::as_ptr(&self.memory))),
+            #[cfg(feature = "aws")]
+            Place::S3 { .. } => self.remote.s3.endpoint(),
+            #[cfg(feature = "gcp")]
+            Place::Gcs { .. } => self.remote.gcs.endpoint(),
+            _ => None,
+        }
+    }
+}
+
 /// The buckets in use, and how new ones are reached.
 struct RemoteStores {
     buckets: Mutex<HashMap<Place, Arc<dyn ObjectStore>>>,
@@ -163,6 +177,21 @@ impl Storage {
     /// Those of [`resolve`](Self::resolve).
     pub fn canonical(location: &str) -> Result<String> {
         Location::parse(location).map(|location| location.canonical())
+    }
+
+    /// A text that locations have in common, also those of other values, if and only if they mean the same file: the
+    /// [canonical](Self::canonical) form, and which store it is reached at.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`resolve`](Self::resolve).
+    pub fn identity(&self, location: &str) -> Result<String> {
+        let parsed = Location::parse(location)?;
+        let canonical = parsed.canonical();
+        Ok(match self.stores.endpoint(&parsed.place) {
+            Some(endpoint) => format!("{canonical} at {endpoint}"),
+            None => canonical,
+        })
     }
 
     /// All bytes of a file.

@@ -1,0 +1,106 @@
+//! What can go wrong with a catalog, by what the caller can do about it.
+
+use std::{error::Error as StdError, fmt};
+
+/// The result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error: a [kind](Error::kind) to act on, a message and the cause.
+///
+/// `DuckLake` decides by the words of a message whether a commit is tried again. [`ErrorKind::Conflict`] and
+/// [`ErrorKind::Constraint`] have those words; no other kind has them of its own.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What a caller can do about an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// There is one already: take another name.
+    AlreadyExists,
+    /// Another transaction was first: begin again with what it left.
+    Conflict,
+    /// A row that the table's constraints do not allow: its primary key is taken, or a column that must have a value has none.
+    Constraint,
+    /// What is stored is not what this program writes: restore it.
+    Corrupt,
+    /// Another process writes to this catalog now: open it again to take over.
+    Fenced,
+    /// An argument is not acceptable: fix the call.
+    InvalidInput,
+    /// There is no such catalog, schema, table or row.
+    NotFound,
+    /// The catalog was opened to be read only.
+    ReadOnly,
+    /// The store failed. Whether a commit that was under way took place is not known: open the catalog again and look.
+    Storage,
+    /// Not offered here, or written by a newer version of this program.
+    Unsupported,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    pub(crate) fn with_source(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}
+
+pub(crate) fn conflict(message: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::Conflict, format!("transaction conflict: {message}; begin again"))
+}
+
+pub(crate) fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+pub(crate) fn not_found(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::NotFound, message)
+}
+
+/// What `SlateDB` says of the catalog at `location` while `doing` something. Being fenced is told apart by the caller, who knows
+/// more about it.
+pub(crate) fn from_slatedb(error: slatedb::Error, location: &str, doing: &str) -> Error {
+    let kind = match error.kind() {
+        slatedb::ErrorKind::Closed(slatedb::CloseReason::Fenced) => ErrorKind::Fenced,
+        slatedb::ErrorKind::Data => ErrorKind::Corrupt,
+        _ => ErrorKind::Storage,
+    };
+    Error::new(kind, format!("cannot {doing} the catalog {location}")).with_source(error)
+}
+
+impl From<lakelock_storage::Error> for Error {
+    fn from(error: lakelock_storage::Error) -> Self {
+        use lakelock_storage::ErrorKind as Storage;
+        let kind = match error.kind() {
+            Storage::InvalidInput => ErrorKind::InvalidInput,
+            Storage::Unsupported => ErrorKind::Unsupported,
+            _ => ErrorKind::Storage,
+        };
+        Self { kind, message: format!("cannot reach {}", error.location()), source: Some(Box::new(error)) }
+    }
+}
