@@ -3,7 +3,7 @@
 //! Endpoints, credentials, server-side encryption and what makes local files last are thereby set up in one place. Conditions on
 //! reads and writes go through unchanged: `SlateDB`'s fencing stands on them.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{fmt, future::ready, ops::Range, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -16,15 +16,39 @@ use theirs::{
     RenameOptions, RenameTargetMode, Result, UploadPart, path::Path,
 };
 
+use crate::mark::Mark;
+
 /// A store of the other line.
 #[derive(Debug)]
 pub(crate) struct Bridge {
     inner: Arc<dyn ours::ObjectStore>,
+    /// If set, objects of a newer state do not show.
+    state: Option<Mark>,
 }
 
 impl Bridge {
     pub(crate) fn new(inner: Arc<dyn ours::ObjectStore>) -> Self {
-        Self { inner }
+        Self { inner, state: None }
+    }
+
+    /// The store as it was in this state.
+    pub(crate) fn at(inner: Arc<dyn ours::ObjectStore>, state: Mark) -> Self {
+        Self { inner, state: Some(state) }
+    }
+
+    fn hides(&self, location: &Path) -> bool {
+        self.state.as_ref().is_some_and(|state| state.hides(location))
+    }
+
+    fn metas(
+        &self,
+        listed: BoxStream<'static, ours::Result<ours::ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let listed = listed.map(|found| meta(found.map_err(error)?));
+        match self.state.clone() {
+            None => listed.boxed(),
+            Some(state) => listed.try_filter(move |found| ready(!state.hides(&found.location))).boxed(),
+        }
     }
 }
 
@@ -64,6 +88,9 @@ impl ObjectStore for Bridge {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        if self.hides(location) {
+            return Err(Error::NotFound { path: location.to_string(), source: "it is newer".into() });
+        }
         let options = ours::GetOptions {
             if_match: options.if_match,
             if_none_match: options.if_none_match,
@@ -96,14 +123,14 @@ impl ObjectStore for Bridge {
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         match prefix.map(path_in).transpose() {
-            Ok(prefix) => metas(self.inner.list(prefix.as_ref())),
+            Ok(prefix) => self.metas(self.inner.list(prefix.as_ref())),
             Err(error) => failed(error),
         }
     }
 
     fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
         match (prefix.map(path_in).transpose(), path_in(offset)) {
-            (Ok(prefix), Ok(offset)) => metas(self.inner.list_with_offset(prefix.as_ref(), &offset)),
+            (Ok(prefix), Ok(offset)) => self.metas(self.inner.list_with_offset(prefix.as_ref(), &offset)),
             (Err(error), _) | (_, Err(error)) => failed(error),
         }
     }
@@ -172,10 +199,6 @@ pub(crate) fn path_out(path: &ours::path::Path) -> Result<Path> {
 fn meta(meta: ours::ObjectMeta) -> Result<ObjectMeta> {
     let ours::ObjectMeta { location, last_modified, size, e_tag, version } = meta;
     Ok(ObjectMeta { location: path_out(&location)?, last_modified, size, e_tag, version })
-}
-
-fn metas(listed: BoxStream<'static, ours::Result<ours::ObjectMeta>>) -> BoxStream<'static, Result<ObjectMeta>> {
-    listed.map(|found| meta(found.map_err(error)?)).boxed()
 }
 
 fn failed(error: Error) -> BoxStream<'static, Result<ObjectMeta>> {

@@ -20,15 +20,16 @@ pub(crate) struct Seen {
     since: Mutex<HashMap<Path, Instant>>,
 }
 
-/// Keeps objects until they have been garbage for some time.
+/// Keeps the objects of a folder until they have been garbage for some time.
 pub(crate) struct Grace {
+    folder: Path,
     seen: Arc<Seen>,
     min_age: Duration,
 }
 
 impl Grace {
-    pub(crate) fn new(seen: Arc<Seen>, min_age: Duration) -> Self {
-        Self { seen, min_age }
+    pub(crate) fn new(folder: Path, seen: Arc<Seen>, min_age: Duration) -> Self {
+        Self { folder, seen, min_age }
     }
 }
 
@@ -38,6 +39,9 @@ impl GcFilter for Grace {
         let now = Instant::now();
         let mut seen = self.seen.since.lock().unwrap_or_else(PoisonError::into_inner);
         let mut old = |candidate: &ObjectMetadata| {
+            if !candidate.location.prefix_matches(&self.folder) {
+                return true;
+            }
             let since = *seen.entry(candidate.location.clone()).or_insert(now);
             let old = now.duration_since(since) >= self.min_age;
             if old {

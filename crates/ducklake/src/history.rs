@@ -82,8 +82,8 @@ impl History {
 
     /// Whether a transaction that began after the commit of this number may commit.
     pub(crate) fn check(&self, began: u64, footprint: &Footprint) -> Result<()> {
-        let unseen = self.commits.iter().rev().take_while(|(number, _)| *number > began);
-        unseen.map(|(_, other)| footprint.check(other)).collect()
+        let mut unseen = self.commits.iter().rev().take_while(|(number, _)| *number > began);
+        unseen.try_for_each(|(_, other)| footprint.check(other))
     }
 
     /// Notes a commit.

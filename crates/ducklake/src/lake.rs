@@ -3,15 +3,18 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use lakelock_storage::Storage;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::{
     catalog::Catalog,
     error::{Error, ErrorKind, Result},
     maintenance,
+    mark::Mark,
     place::{MIN_AGE, Place},
     registry,
     transaction::Transaction,
+    view::View,
     writer::Writer,
 };
 
@@ -53,8 +56,21 @@ struct Shared {
 }
 
 enum Mode {
-    Read { checkpoint: Option<Uuid> },
+    Read(Reading),
     Write(Arc<Writer>),
+}
+
+/// What was read last.
+#[derive(Default)]
+struct Reading {
+    checkpoint: Option<Uuid>,
+    known: Mutex<Option<Known>>,
+}
+
+struct Known {
+    mark: Mark,
+    view: View,
+    catalog: Arc<Catalog>,
 }
 
 /// A state of the catalog that is kept until it is deleted or expires.
@@ -84,12 +100,9 @@ impl Lake {
             let writer = registry::writer(place.clone(), create, encrypted).await?;
             return Ok(Self { shared: Arc::new(Shared { place, mode: Mode::Write(writer) }) });
         }
-        let lake = Self { shared: Arc::new(Shared { place, mode: Mode::Read { checkpoint } }) };
-        if !lake.shared.place.exists().await? {
-            return Err(lake.shared.place.missing());
-        }
-        lake.shared.read(checkpoint, encrypted).await?;
-        Ok(lake)
+        let reading = Reading { checkpoint, ..Reading::default() };
+        reading.newest(&place, encrypted).await?;
+        Ok(Self { shared: Arc::new(Shared { place, mode: Mode::Read(reading) }) })
     }
 
     /// Begins a transaction on the newest state.
@@ -103,7 +116,10 @@ impl Lake {
                 let (view, catalog, active) = writer.begin().await?;
                 Ok(Transaction::new(view, catalog, Some(active)))
             }
-            Mode::Read { checkpoint } => self.shared.read(*checkpoint, None).await,
+            Mode::Read(reading) => {
+                let (view, catalog) = reading.newest(&self.shared.place, None).await?;
+                Ok(Transaction::new(view, catalog, None))
+            }
         }
     }
 
@@ -168,7 +184,7 @@ impl Lake {
     fn writer(&self) -> Result<&Arc<Writer>> {
         match &self.shared.mode {
             Mode::Write(writer) => Ok(writer),
-            Mode::Read { .. } => {
+            Mode::Read(_) => {
                 let message = format!("the catalog {} is attached read-only", self.location());
                 Err(Error::new(ErrorKind::ReadOnly, message))
             }
@@ -176,16 +192,29 @@ impl Lake {
     }
 }
 
-impl Shared {
-    async fn read(&self, checkpoint: Option<Uuid>, encrypted: Option<bool>) -> Result<Transaction> {
-        let found = match checkpoint {
-            Some(checkpoint) => self.place.at_checkpoint(checkpoint).await?,
-            None => self.place.latest().await?,
+impl Reading {
+    /// The newest state, or that of the checkpoint. What was read before is taken if nothing is newer.
+    async fn newest(&self, place: &Place, encrypted: Option<bool>) -> Result<(View, Arc<Catalog>)> {
+        let mut known = self.known.lock().await;
+        let mark = match (&*known, self.checkpoint) {
+            (Some(_), Some(_)) => None,
+            (Some(known), None) => place.newer(&known.mark).await?,
+            (None, _) => Some(place.mark().await?),
         };
-        let (view, format) = found.ok_or_else(|| self.place.missing())?;
-        format.check_encrypted(encrypted, self.place.location())?;
-        let catalog = Catalog::load(&view).await?;
-        Ok(Transaction::new(view, Arc::new(catalog), None))
+        let mark = match (&*known, mark) {
+            (Some(known), None) => return Ok((known.view.clone(), Arc::clone(&known.catalog))),
+            (_, Some(mark)) if !mark.is_empty() => mark,
+            _ => return Err(place.missing()),
+        };
+        let found = match self.checkpoint {
+            Some(checkpoint) => place.at_checkpoint(checkpoint).await?,
+            None => place.at(&mark).await?,
+        };
+        let (view, format) = found.ok_or_else(|| place.missing())?;
+        format.check_encrypted(encrypted, place.location())?;
+        let catalog = Arc::new(Catalog::load(&view).await?);
+        *known = Some(Known { mark, view: view.clone(), catalog: Arc::clone(&catalog) });
+        Ok((view, catalog))
     }
 }
 

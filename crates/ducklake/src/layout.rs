@@ -139,6 +139,12 @@ impl Layout {
         }
     }
 
+    /// What follows the length in a payload of bytes.
+    pub(crate) fn bytes_of(mut payload: &[u8]) -> Result<&[u8]> {
+        let length = take_number(&mut payload)?;
+        if payload.len() as u64 == length { Ok(payload) } else { Err(malformed()) }
+    }
+
     /// Appends a value to a key: other values give other bytes, and whole numbers sort.
     pub(crate) fn extend_key(&self, key: &mut Vec<u8>, payload: &[u8]) {
         let start = key.len();
@@ -167,11 +173,6 @@ impl Layout {
             Self::Array(element, count) => (0..*count).try_for_each(|_| element.take(input).map(drop)),
         }
     }
-}
-
-/// The number of a BIGINT whose payload this is.
-pub(crate) fn bigint_of(payload: &[u8]) -> Result<i64> {
-    payload.try_into().map(i64::from_le_bytes).map_err(|_| malformed())
 }
 
 fn take<'a>(input: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
@@ -207,7 +208,6 @@ fn split(text: &str) -> Option<Vec<&str>> {
     for (at, byte) in text.bytes().enumerate() {
         match (quote, byte) {
             (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b'(') => depth += 1,
             (None, b')') => depth = depth.checked_sub(1)?,

@@ -6,6 +6,8 @@
 //! | read and change it | [`Transaction`] |
 //! | describe a table | [`NewTable`], [`ColumnDef`]; [`TableDef`] for one that is there |
 //! | read fewer rows | [`Filter`] |
+//! | read the values of a row | [`RowLayout`] |
+//! | know what a lake holds | [`Contents`] |
 //!
 //! ```
 //! use lakelock_ducklake::{Access, ColumnDef, Lake, NewTable, OpenOptions};
@@ -36,6 +38,7 @@
 
 mod bridge;
 mod catalog;
+mod contents;
 mod error;
 mod filter;
 mod format;
@@ -45,8 +48,11 @@ mod keys;
 mod lake;
 mod layout;
 mod maintenance;
+mod mark;
 mod place;
+mod records;
 mod registry;
+mod row;
 mod scan;
 mod stage;
 mod table;
@@ -54,9 +60,11 @@ mod transaction;
 mod view;
 mod writer;
 
+pub use contents::{Contents, LakeFile, LakeTable, Problem, Wrong};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::Filter;
 pub use lake::{Access, Checkpoint, Lake, OpenOptions};
+pub use row::{RowLayout, bigint, text};
 pub use scan::Scan;
 pub use table::{Alteration, ColumnDef, NewTable, RowId, TableDef, TableId};
 pub use transaction::Transaction;

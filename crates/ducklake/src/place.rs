@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use futures::StreamExt;
 use lakelock_storage::Storage;
 use object_store_slatedb::{ObjectStore, path::Path};
 use slatedb::{
@@ -24,12 +23,14 @@ use crate::{
     error::{Error, ErrorKind, Result, from_slatedb, not_found},
     format::Format,
     garbage::{Grace, Seen},
+    mark::Mark,
     view::View,
 };
 
 /// A place for a catalog. A clone is the same one.
 #[derive(Clone)]
 pub(crate) struct Place {
+    inner: Arc<dyn object_store::ObjectStore>,
     store: Arc<dyn ObjectStore>,
     path: Path,
     location: Arc<str>,
@@ -42,12 +43,13 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new(storage: &Storage, location: &str) -> Result<Self> {
         let location = location.trim_end_matches('/');
-        let (store, path) = storage.resolve(location)?;
+        let (inner, path) = storage.resolve(location)?;
         let path = bridge::path_out(&path).map_err(|error| {
             Error::new(ErrorKind::InvalidInput, format!("{location} is no place for a catalog")).with_source(error)
         })?;
         Ok(Self {
-            store: Arc::new(Bridge::new(store)),
+            store: Arc::new(Bridge::new(Arc::clone(&inner))),
+            inner,
             path,
             location: location.into(),
             identity: storage.identity(location)?.into(),
@@ -73,16 +75,14 @@ impl Place {
         &self.store
     }
 
-    /// Whether a catalog was begun to be made here.
-    pub(crate) async fn exists(&self) -> Result<bool> {
-        match self.store.list(Some(&self.path.clone().join("manifest"))).next().await {
-            None => Ok(false),
-            Some(Ok(_)) => Ok(true),
-            Some(Err(error)) => {
-                let message = format!("cannot look for the catalog {}", self.location);
-                Err(Error::new(ErrorKind::Storage, message).with_source(error))
-            }
-        }
+    /// How far the newest state goes.
+    pub(crate) async fn mark(&self) -> Result<Mark> {
+        Mark::newest(&self.store, &self.path).await.map_err(|error| self.unlisted(error))
+    }
+
+    /// The same, if that is further than `known`.
+    pub(crate) async fn newer(&self, known: &Mark) -> Result<Option<Mark>> {
+        known.newer(&self.store).await.map_err(|error| self.unlisted(error))
     }
 
     pub(crate) fn missing(&self) -> Error {
@@ -93,7 +93,7 @@ impl Place {
     pub(crate) async fn open_db(&self) -> Result<Db> {
         let collector = GarbageCollectorBuilder::new(self.path.clone(), Arc::clone(&self.store))
             .with_options(collector_options(BACKGROUND_INTERVAL.into(), MIN_AGE))
-            .with_gc_filter(Arc::new(Grace::new(Arc::clone(&self.seen), MIN_AGE)));
+            .with_gc_filter(self.grace(MIN_AGE));
         let opened = Db::builder(self.path.clone(), Arc::clone(&self.store))
             .with_settings(settings())
             .with_sst_block_size(BLOCK_SIZE)
@@ -107,8 +107,12 @@ impl Place {
     pub(crate) async fn collect(&self, min_age: Duration) {
         let collector = GarbageCollectorBuilder::new(self.path.clone(), Arc::clone(&self.store))
             .with_options(collector_options(None, min_age))
-            .with_gc_filter(Arc::new(Grace::new(Arc::clone(&self.seen), min_age)));
+            .with_gc_filter(self.grace(min_age));
         collector.build().run_gc_once().await;
+    }
+
+    fn grace(&self, min_age: Duration) -> Arc<Grace> {
+        Arc::new(Grace::new(self.path.clone().join("compacted"), Arc::clone(&self.seen), min_age))
     }
 
     pub(crate) fn snapshot(&self, db: &Db) -> Result<View> {
@@ -116,24 +120,28 @@ impl Place {
         Ok(View::of_snapshot(snapshot, Arc::clone(&self.location)))
     }
 
-    /// The newest state, whoever wrote it, and its format; nothing, if the catalog was not made to the end.
-    pub(crate) async fn latest(&self) -> Result<Option<(View, Format)>> {
-        self.read(DbReaderMode::FollowLatest).await
+    /// A state, whoever wrote it, and its format; nothing, if the catalog was not made to the end.
+    pub(crate) async fn at(&self, mark: &Mark) -> Result<Option<(View, Format)>> {
+        if mark.is_empty() {
+            return Ok(None);
+        }
+        let store = Bridge::at(Arc::clone(&self.inner), mark.clone());
+        self.read(DbReaderMode::FollowLatest, Arc::new(store)).await
     }
 
     /// The state that a checkpoint has kept, and its format.
     pub(crate) async fn at_checkpoint(&self, checkpoint: Uuid) -> Result<Option<(View, Format)>> {
-        self.read(DbReaderMode::Checkpoint(checkpoint)).await
+        self.read(DbReaderMode::Checkpoint(checkpoint), Arc::clone(&self.store)).await
     }
 
-    async fn read(&self, mode: DbReaderMode) -> Result<Option<(View, Format)>> {
+    async fn read(&self, mode: DbReaderMode, store: Arc<dyn ObjectStore>) -> Result<Option<(View, Format)>> {
         let options = DbReaderOptions {
-            // A view does not change: each transaction has its own.
+            // There is nothing newer in the store that it sees.
             manifest_poll_interval: NEVER,
             object_store_max_retries: Some(MAX_RETRIES),
             ..DbReaderOptions::default()
         };
-        let opened = DbReader::builder(self.path.clone(), Arc::clone(&self.store))
+        let opened = DbReader::builder(self.path.clone(), store)
             .with_reader_mode(mode)
             .with_options(options)
             .with_db_cache(cache(), self.cache_id)
@@ -142,6 +150,11 @@ impl Place {
         let view = View::of_reader(reader, Arc::clone(&self.location));
         let format = Format::read(&view, &self.location).await?;
         Ok(format.map(|format| (view, format)))
+    }
+
+    fn unlisted(&self, error: object_store_slatedb::Error) -> Error {
+        let message = format!("cannot look for what is new in the catalog {}", self.location);
+        Error::new(ErrorKind::Storage, message).with_source(error)
     }
 }
 
@@ -170,12 +183,13 @@ fn settings() -> Settings {
 }
 
 fn collector_options(interval: Option<Duration>, min_age: Duration) -> GarbageCollectorOptions {
-    let directory = || Some(GarbageCollectorDirectoryOptions { interval, min_age, dry_run: false });
+    let directory = |min_age| Some(GarbageCollectorDirectoryOptions { interval, min_age, dry_run: false });
     GarbageCollectorOptions {
-        manifest_options: directory(),
-        wal_options: directory(),
-        compacted_options: directory(),
-        compactions_options: directory(),
+        manifest_options: directory(min_age),
+        // Readers need the log while they begin only.
+        wal_options: directory(min_age.min(LOG_MIN_AGE)),
+        compacted_options: directory(min_age),
+        compactions_options: directory(min_age),
         object_store_max_retries: Some(MAX_RETRIES),
         ..GarbageCollectorOptions::default()
     }
@@ -201,7 +215,8 @@ const BLOCK_CACHE: u64 = 256 << 20;
 const INDEX_CACHE: u64 = 64 << 20;
 /// The stores try again by themselves.
 const MAX_RETRIES: u32 = 2;
-const BACKGROUND_INTERVAL: Duration = Duration::from_secs(60);
+const BACKGROUND_INTERVAL: Duration = Duration::from_mins(1);
 /// For so long at least what a reader has begun to read stays there.
-pub(crate) const MIN_AGE: Duration = Duration::from_secs(15 * 60);
-const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+pub(crate) const MIN_AGE: Duration = Duration::from_mins(15);
+const LOG_MIN_AGE: Duration = Duration::from_mins(1);
+const NEVER: Duration = Duration::from_hours(10 * 365 * 24);

@@ -65,10 +65,7 @@ impl TableStage {
 
     /// Whether a primary key is one of the rows here; nothing, if only the store can tell.
     pub(crate) fn has_primary_key(&self, values: &Bytes) -> Option<bool> {
-        match self.taken.contains(values) {
-            true => Some(true),
-            false => self.freed.contains(values).then_some(false),
-        }
+        if self.taken.contains(values) { Some(true) } else { self.freed.contains(values).then_some(false) }
     }
 
     /// Takes a row away: one of its own, or one that the store has where `stored` says.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result, corrupt},
-    layout::{Layout, bigint_of},
+    layout::Layout,
+    row::{self, RowLayout},
 };
 
 /// The number of a table, which no other table of the catalog ever has.
@@ -91,7 +92,8 @@ pub enum Alteration {
 pub struct TableDef {
     id: TableId,
     stored: StoredTable,
-    layouts: Vec<Layout>,
+    /// Of the columns that place a row, and of those before them.
+    layout: RowLayout,
 }
 
 /// A table, as it is stored.
@@ -154,18 +156,12 @@ impl TableDef {
         }
         let needed = stored.primary_key.iter().chain(&stored.cluster).chain(&stored.end_snapshot);
         let needed = needed.max().map_or(0, |last| last.saturating_add(1));
-        let mut layouts = Vec::new();
-        for column in stored.columns.iter().take(needed) {
-            let layout = Layout::of_type(&column.type_text).ok_or_else(|| {
-                let ColumnDef { name, type_text, .. } = column;
-                invalid(format!("the key columns stand behind column \"{name}\", whose type {type_text} is not known"))
-            })?;
-            layouts.push(layout);
-        }
-        if layouts.len() < needed {
+        if stored.columns.len() < needed {
             return Err(invalid("a key column that it does not have".to_owned()));
         }
-        Ok(Self { id, stored, layouts })
+        let layout = RowLayout::new(stored.columns.iter().take(needed).map(|column| column.type_text.as_str()));
+        let layout = layout.map_err(|error| invalid("its key cannot be read".to_owned()).with_source(error))?;
+        Ok(Self { id, stored, layout })
     }
 
     /// Its number.
@@ -239,20 +235,16 @@ impl TableDef {
 
     /// What the place of `row` is made of.
     pub(crate) fn facts(&self, row: &[u8]) -> Result<RowFacts> {
-        let mut values = Vec::with_capacity(self.layouts.len());
-        let mut input = row;
-        for layout in &self.layouts {
-            values.push(if input.is_empty() { None } else { layout.take(&mut input)? });
-        }
+        let values = self.layout.first_values(row)?;
         let value = |column: usize| values.get(column).copied().flatten();
-        let bigint = |column: Option<usize>| column.and_then(value).map(bigint_of).transpose();
+        let bigint = |column: Option<usize>| column.and_then(value).map(row::bigint).transpose();
         let primary_key = match self.primary_key() {
             [] => None,
             columns => {
                 let mut key = Vec::new();
                 for &column in columns {
                     let value = value(column).ok_or_else(|| self.null_in(column))?;
-                    self.layouts[column].extend_key(&mut key, value);
+                    self.layout.columns()[column].extend_key(&mut key, value);
                 }
                 Some(key.into())
             }

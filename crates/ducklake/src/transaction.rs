@@ -3,13 +3,17 @@
 use std::{
     collections::HashMap,
     fmt,
+    ops::RangeInclusive,
     sync::{Arc, Mutex, PoisonError},
 };
+
+use slatedb::IterationOrder;
 
 use crate::{
     catalog::Catalog,
     error::{Error, ErrorKind, Result},
     filter::{Filter, Plan},
+    keys::{self, RowPlace},
     scan::{Passed, Scan},
     stage::Stage,
     table::{Alteration, NewTable, TableDef, TableId},
@@ -17,6 +21,7 @@ use crate::{
     writer::{Active, Writer},
 };
 
+mod fixed;
 mod rows;
 
 /// A transaction.
@@ -179,6 +184,30 @@ impl Transaction {
     pub fn scan_for_update(&self, table: TableId, filters: &[Filter]) -> Result<Scan> {
         let passed = self.passed(table);
         self.new_scan(table, filters, Some(passed))
+    }
+
+    /// Between which values the cluster column of a table lies, if it has one and no rows of the past: a row with NULL in it counts
+    /// as 0. Nothing, if that is not known at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`], if the table was dropped; [`ErrorKind::Storage`].
+    pub async fn cluster_bounds(&self, table: TableId) -> Result<Option<RangeInclusive<i64>>> {
+        let table = self.catalog.table_by_id(table)?;
+        if table.cluster_column().is_none() || table.end_snapshot_column().is_some() {
+            return Ok(None);
+        }
+        let (from, to) = keys::all(keys::LIVE, table.id());
+        let mut ends = Vec::new();
+        if self.stage.is_stored(table.id()) {
+            for order in [IterationOrder::Ascending, IterationOrder::Descending] {
+                let entry = self.view.first(from.clone(), to.clone(), order).await?;
+                ends.extend(entry.map(|(key, _)| RowPlace::parse(&key)).transpose()?.map(|(place, _)| place.cluster));
+            }
+        }
+        let own = self.stage.table(table.id()).into_iter().flat_map(|stage| stage.rows().values());
+        ends.extend(own.map(|row| row.target.place.cluster));
+        Ok(ends.iter().min().zip(ends.iter().max()).map(|(least, greatest)| *least..=*greatest))
     }
 
     fn new_scan(&self, table: TableId, filters: &[Filter], passed: Option<Passed>) -> Result<Scan> {

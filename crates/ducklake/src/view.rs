@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use slatedb::{
-    DbIterator, DbReader, DbSnapshot,
+    DbIterator, DbReader, DbSnapshot, IterationOrder,
     config::{ReadOptions, ScanOptions},
 };
 use tokio::runtime::Handle;
@@ -70,12 +70,22 @@ impl View {
             .with_cache_blocks(true)
             .with_read_ahead_bytes(READ_AHEAD)
             .with_max_fetch_tasks(FETCH_TASKS);
+        self.entries(from, to, &options).await
+    }
+
+    async fn entries(&self, from: Bytes, to: Bytes, options: &ScanOptions) -> Result<Entries> {
         let found = match &self.source {
-            Source::Snapshot(snapshot) => snapshot.scan_with_options(from..to, &options).await,
-            Source::Reader(reader) => reader.reader.scan_with_options(from..to, &options).await,
+            Source::Snapshot(snapshot) => snapshot.scan_with_options(from..to, options).await,
+            Source::Reader(reader) => reader.reader.scan_with_options(from..to, options).await,
         };
         let entries = found.map_err(|error| from_slatedb(error, &self.location, "read"))?;
         Ok(Entries { entries, location: Arc::clone(&self.location) })
+    }
+
+    /// The first entry in this order from a key to just before another one.
+    pub(crate) async fn first(&self, from: Bytes, to: Bytes, order: IterationOrder) -> Result<Option<(Bytes, Bytes)>> {
+        let options = ScanOptions::default().with_cache_blocks(true).with_order(order);
+        self.entries(from, to, &options).await?.next().await
     }
 
     /// What is stored under the keys that begin with `prefix`, whose last byte is none of 0xff.

@@ -59,7 +59,7 @@ impl Writer {
     /// Takes the catalog over from whoever writes to it. If there is none, it is made, if `create`.
     pub(crate) async fn open(place: Place, create: bool, encrypted: Option<bool>) -> Result<Arc<Self>> {
         // Nobody is fenced before it is clear that the catalog is one to open.
-        let existing = if place.exists().await? { place.latest().await? } else { None };
+        let existing = place.at(&place.mark().await?).await?;
         match &existing {
             Some((_, format)) => format.check_encrypted(encrypted, place.location())?,
             None if create => {}
@@ -108,6 +108,11 @@ impl Writer {
         &self.db
     }
 
+    /// Whether the lake's data files are encrypted, if that was said when the catalog was made.
+    pub(crate) fn encrypted(&self) -> Option<bool> {
+        self.format.encrypted
+    }
+
     pub(crate) fn check_encrypted(&self, encrypted: Option<bool>) -> Result<()> {
         self.format.check_encrypted(encrypted, self.place.location())
     }
@@ -153,7 +158,7 @@ impl Writer {
         if !self.is_open() {
             return Err(self.closed_error().await);
         }
-        let Changes { mut batch, catalog: changed, footprint } = changes;
+        let Changes { mut batch, catalog, footprint } = changes;
         self.state().history.check(began, &footprint)?;
         batch.put(keys::NEXT_ROW, self.next_row.load(Ordering::Relaxed).to_be_bytes());
         batch.put(keys::NEXT_TABLE, self.next_table.load(Ordering::Relaxed).to_be_bytes());
@@ -172,8 +177,8 @@ impl Writer {
             let mut state = self.state();
             state.view = view;
             state.history.record(footprint);
-            if !changed.is_empty() {
-                apply(Arc::make_mut(&mut state.catalog), changed);
+            if !catalog.is_empty() {
+                apply(Arc::make_mut(&mut state.catalog), catalog);
             }
         }
         *commits += 1;
@@ -217,10 +222,7 @@ impl Writer {
             );
             return Error::new(ErrorKind::Storage, message);
         }
-        let owner = match self.place.latest().await {
-            Ok(Some((view, _))) => Owner::read(&view).await,
-            _ => None,
-        };
+        let owner = Owner::current(&self.place).await;
         let who = owner.map_or_else(String::new, |owner| format!(": {owner}"));
         let message = format!(
             "another writer has taken over the catalog {location}{who}. Nothing of this transaction was committed. To write \
@@ -271,7 +273,9 @@ impl Owner {
         serde_json::to_vec(self).map_err(|error| corrupt("the writer's row cannot be written").with_source(error))
     }
 
-    async fn read(view: &View) -> Option<Self> {
+    /// As far as that can be read.
+    async fn current(place: &Place) -> Option<Self> {
+        let (view, _) = place.at(&place.mark().await.ok()?).await.ok()??;
         serde_json::from_slice(&view.get(keys::WRITER).await.ok()??).ok()
     }
 }

@@ -22,6 +22,7 @@ impl Transaction {
     pub async fn insert(&mut self, table: TableId, rows: Vec<Bytes>) -> Result<Vec<RowId>> {
         let writer = Arc::clone(self.writer()?);
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
+        self.check_inserted(&definition, &rows)?;
         let facts = rows.iter().map(|row| definition.facts(row)).collect::<Result<Vec<_>>>()?;
         self.check_primary_keys(&definition, &facts).await?;
         let stage = self.stage.table_mut(table);
@@ -43,6 +44,7 @@ impl Transaction {
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
         // The last version of a row that is given twice.
         let rows: HashMap<RowId, Bytes> = rows.into_iter().collect();
+        self.check_replaced(&definition, rows.iter().map(|(id, row)| (*id, Some(row)))).await?;
         let ids: Vec<_> = rows.keys().copied().collect();
         let stored = self.locate(&definition, &ids).await?;
 
@@ -88,6 +90,7 @@ impl Transaction {
     pub async fn delete(&mut self, table: TableId, rows: Vec<RowId>) -> Result<u64> {
         self.writer()?;
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
+        self.check_replaced(&definition, rows.iter().map(|id| (*id, None))).await?;
         let mut stored = self.locate(&definition, &rows).await?;
         let stage = self.stage.table_mut(table);
         let mut count = 0;

@@ -4,7 +4,7 @@ use lakelock_ducklake::{Alteration, ColumnDef, ErrorKind, Filter, Lake, NewTable
 use lakelock_storage::Storage;
 
 use crate::support::{
-    END, File, TABLE_ID, Value, all, assert_fails, create, files, in_memory, insert, reading, row, scan, writing,
+    END, File, Meets, TABLE_ID, Value, all, assert_fails, create, files, in_memory, insert, reading, row, scan, writing,
 };
 
 #[tokio::test]
@@ -62,11 +62,11 @@ async fn definitions_that_cannot_be_are_refused() {
         ("no columns", columns(&[]), vec![]),
         ("two columns", columns(&[("a", "INTEGER"), ("A", "VARCHAR")]), vec![]),
         ("does not have", columns(&[("a", "INTEGER")]), vec![1]),
-        ("MYSTERY", columns(&[("a", "MYSTERY"), ("b", "BIGINT")]), vec![1]),
+        ("its key cannot be read", columns(&[("a", "MYSTERY"), ("b", "BIGINT")]), vec![1]),
     ];
     for (words, columns, primary_key) in cases {
         let new = NewTable { schema: "main".to_owned(), name: "t".to_owned(), columns, primary_key };
-        assert_fails(transaction.create_table(new, false), ErrorKind::InvalidInput, &["t", words]);
+        assert_fails(transaction.create_table(new, false), ErrorKind::InvalidInput, &["main.t", words]);
     }
     // Only what is behind an unknown type cannot be found.
     let new = NewTable {
@@ -122,7 +122,6 @@ async fn filters_keep_every_row_that_meets_them() {
 
     let in_table = |values: &[i64]| Filter::In { column: TABLE_ID, values: values.to_vec() };
     let many: Vec<i64> = (-50..50).collect();
-    type Meets<'a> = &'a dyn Fn(&File) -> bool;
     let cases: [(&[Filter], Meets<'_>); 12] = [
         (&[], &|_| true),
         (&[Filter::Live], &|file| file.end.is_none()),
@@ -149,6 +148,30 @@ async fn filters_keep_every_row_that_meets_them() {
     // Others may bring more.
     let found = scan(&transaction, table, &[Filter::Equal { column: 0, value: 5 }]).await;
     assert!(found.iter().any(|(_, file)| file.id == 5));
+}
+
+#[tokio::test]
+async fn the_bounds_of_clusters_hold_every_row() {
+    let lake = in_memory().await;
+    let mut transaction = lake.begin().await.unwrap();
+    let columns = vec![ColumnDef::new("snapshot_id", "BIGINT")];
+    let new = NewTable { schema: "main".to_owned(), name: "t".to_owned(), columns, primary_key: vec![0] };
+    transaction.create_table(new, false).unwrap();
+    let table = transaction.table("main", "t").unwrap().id();
+    assert_eq!(transaction.cluster_bounds(table).await.unwrap(), None);
+    let mut bounds = 7..=7;
+    for number in [7, i64::MIN, 300, -1, i64::MAX] {
+        bounds = number.min(*bounds.start())..=number.max(*bounds.end());
+        let id = transaction.insert(table, vec![row(&[Value::Int(number)])]).await.unwrap();
+        assert_eq!(transaction.cluster_bounds(table).await.unwrap(), Some(bounds.clone()));
+        transaction.commit().await.unwrap();
+        transaction = lake.begin().await.unwrap();
+        assert_eq!(transaction.cluster_bounds(table).await.unwrap(), Some(bounds.clone()));
+        assert_eq!(id.len(), 1);
+    }
+    // Where there are rows of the past it is not known at once.
+    let files = create(&lake, "files").await;
+    assert_eq!(lake.begin().await.unwrap().cluster_bounds(files).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -192,22 +215,23 @@ async fn primary_keys_are_taken_once() {
     assert_eq!(moved.1.id, 4);
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Insert(i64),
+    Update,
+    Delete,
+    Create,
+    CreateIfNot,
+    Drop,
+    Alter,
+    Schema,
+    Nothing,
+}
+
 #[tokio::test]
 async fn transactions_that_cannot_both_be_conflict() {
-    let file = |id| File::new(id, 1, None, "p");
-    #[derive(Clone, Copy, Debug)]
-    enum Does {
-        Insert(i64),
-        Update,
-        Delete,
-        Create,
-        CreateIfNot,
-        Drop,
-        Alter,
-        Schema,
-        Nothing,
-    }
     use Does::{Alter, Create, CreateIfNot, Delete, Drop, Insert, Nothing, Schema, Update};
+    let file = |id| File::new(id, 1, None, "p");
     let cases = [
         (Insert(5), Insert(5), true),
         (Insert(5), Insert(6), false),
@@ -292,7 +316,7 @@ async fn what_is_committed_is_there_when_the_catalog_is_opened_again() {
     drop(rolled_back);
     let checkpoint = checkpoint.unwrap();
     lake.collect_garbage(Some(std::time::Duration::ZERO)).await.unwrap();
-    assert_eq!(lake.checkpoints().await.unwrap(), [checkpoint.clone()]);
+    assert_eq!(lake.checkpoints().await.unwrap(), std::slice::from_ref(&checkpoint));
     // Everybody of this process has the same writer.
     let again = open(writing()).await.unwrap();
     assert_fails(open(encrypted(false)).await, ErrorKind::InvalidInput, &["encrypted", &location]);

@@ -10,6 +10,7 @@ use lakelock_storage::Storage;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Null,
+    Flag(bool),
     Int(i64),
     Text(&'a str),
 }
@@ -20,6 +21,7 @@ pub(crate) fn row(values: &[Value<'_>]) -> Bytes {
     for value in values {
         match value {
             Value::Null => row.push(0),
+            Value::Flag(flag) => row.extend([1, u8::from(*flag)]),
             Value::Int(number) => {
                 row.push(1);
                 row.extend(number.to_le_bytes());
@@ -42,6 +44,9 @@ pub(crate) struct File {
     pub(crate) end: Option<i64>,
     pub(crate) path: String,
 }
+
+/// Which files a filter is about.
+pub(crate) type Meets<'a> = &'a dyn Fn(&File) -> bool;
 
 impl File {
     pub(crate) fn new(id: i64, table: i64, end: Option<i64>, path: &str) -> Self {
