@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for tool in cargo cc java javac jar mvn node npm python3 flock; do
+for tool in cargo cc g++ java javac jar mvn node npm python3 flock; do
   command -v "$tool" >/dev/null || { echo "test.sh: $tool is needed and was not found" >&2; exit 1; }
 done
 command -v softhsm2-util >/dev/null || command -v apt-get >/dev/null || {
@@ -40,3 +40,6 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 echo "== tests"
 cargo test --workspace --locked --no-fail-fast
+
+echo "== DuckDB and DuckLake (fetched the first time, and kept outside the checkout)"
+duckdb/test.sh

@@ -1,0 +1,32 @@
+-- Partitioning, sort keys and options.
+ATTACH 'ducklake:${CATALOG}' AS lake (DATA_PATH '${DATA_PATH}');
+USE lake;
+CREATE TABLE p (id INTEGER, day DATE, kind VARCHAR);
+ALTER TABLE p SET PARTITIONED BY (year(day), kind);
+INSERT INTO p SELECT i, DATE '2022-01-01' + INTERVAL (i * 100) DAYS, 'k' || (i % 2) FROM range(20) r(i);
+FROM p WHERE kind = 'k1' AND day >= DATE '2024-01-01' ORDER BY id;
+SELECT count(*) FROM ducklake_list_files('lake', 'p');
+INSERT INTO p VALUES (100, '2030-05-05', NULL);
+ALTER TABLE p RESET PARTITIONED BY;
+INSERT INTO p SELECT i, DATE '2031-01-01', 'unpartitioned' FROM range(200, 220) r(i);
+ALTER TABLE p SET PARTITIONED BY (bucket(4, id));
+INSERT INTO p SELECT i, DATE '2032-01-01', 'bucketed' FROM range(300, 340) r(i);
+SELECT kind, count(*) FROM p GROUP BY ALL ORDER BY ALL;
+FROM p WHERE id = 307;
+CALL lake.set_option('data_inlining_row_limit', 0);
+CALL lake.set_option('parquet_compression', 'zstd', table_name => 'p');
+INSERT INTO p VALUES (400, '2033-01-01', 'file');
+SELECT option_name, value, scope, scope_entry FROM lake.options() WHERE option_name NOT IN ('created_by', 'data_path') ORDER BY ALL;
+CREATE TABLE s (a INTEGER, b VARCHAR);
+ALTER TABLE s SET SORTED BY (a DESC NULLS LAST, b);
+INSERT INTO s SELECT (i * 7919) % 100, 'x' FROM range(100) r(i);
+SELECT a FROM s LIMIT 5;
+SELECT table_name, file_count, delete_file_count FROM ducklake_table_info('lake') ORDER BY ALL;
+-- restart
+ATTACH 'ducklake:${CATALOG}' AS lake;
+USE lake;
+INSERT INTO s SELECT i, 'later' FROM range(50) r(i);
+SELECT kind, count(*) FROM p GROUP BY ALL ORDER BY ALL;
+ALTER TABLE s RESET SORTED BY;
+SELECT count(*), sum(a) FROM s;
+SELECT snapshot_id, schema_version, changes FROM ducklake_snapshots('lake') ORDER BY ALL;
