@@ -12,7 +12,7 @@ namespace lakelock {
 
 LakeCatalog::LakeCatalog(AttachedDatabase &db, LakeOptions options) : Catalog(db), options(std::move(options)) {
 	if (!Open(IfAbsent::NOTHING) && this->options.read_only) {
-		throw IOException("there is no lakelock catalog at %s: attach it without READ_ONLY to make one",
+		throw IOException("the lakelock catalog at %s does not exist: attach it without READ_ONLY to make it",
 		                  this->options.location);
 	}
 }

@@ -1,9 +1,12 @@
 #include "catalog.hpp"
 
+#include "duckdb/common/file_system.hpp"
 #include "duckdb/main/attached_database.hpp"
 #include "duckdb/main/secret/secret.hpp"
 #include "duckdb/main/secret/secret_manager.hpp"
 #include "duckdb/parser/parsed_data/attach_info.hpp"
+
+#include <filesystem>
 
 namespace lakelock {
 
@@ -36,6 +39,16 @@ string PropertyName(const string &option) {
 		                      option);
 	}
 	return option.substr(0, dot) + "." + StringUtil::Replace(option.substr(dot + 1), "_", "-");
+}
+
+//! Local paths may be relative to the working directory or the home folder, as everywhere in DuckDB.
+string Location(ClientContext &context, const string &path) {
+	if (path.empty() || FileSystem::IsRemoteFile(path) || StringUtil::Contains(path, "://") ||
+	    StringUtil::StartsWith(path, "file:")) {
+		return path;
+	}
+	auto expanded = FileSystem::GetFileSystem(context).ExpandPath(path);
+	return std::filesystem::absolute(expanded).lexically_normal().string();
 }
 
 //! What DuckDB itself would use for the location, unless a property was given.
@@ -87,7 +100,7 @@ void AddSecret(ClientContext &context, const string &location, Properties &prope
 
 LakeOptions LakeOptions::FromAttach(ClientContext &context, const AttachInfo &info, const AttachOptions &options) {
 	LakeOptions result;
-	result.location = info.path;
+	result.location = Location(context, info.path);
 	result.read_only = options.access_mode == AccessMode::READ_ONLY;
 	for (auto &option : options.options) {
 		auto name = StringUtil::Lower(option.first);

@@ -78,7 +78,7 @@ pub(crate) fn answer(call: impl FnOnce() -> Result<(), Failure>) -> *mut Lakeloc
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_error_kind(error: *const LakelockError) -> LakelockErrorKind {
     // SAFETY: it is a handle.
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn lakelock_error_kind(error: *const LakelockError) -> Lak
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_error_message(error: *const LakelockError) -> LakelockBytes {
     // SAFETY: it is a handle.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn lakelock_error_message(error: *const LakelockError) -> 
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_error_free(error: *mut LakelockError) {
     // SAFETY: it is a handle, given back once.

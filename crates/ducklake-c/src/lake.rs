@@ -35,7 +35,7 @@ pub struct LakelockOpenOptions {
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_open(
     location: LakelockBytes,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn lakelock_open(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_lake_free(lake: *mut LakelockLake) {
     // SAFETY: it is a handle, given back once.

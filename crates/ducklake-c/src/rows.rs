@@ -103,7 +103,7 @@ impl LakelockScan {
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_insert(
     transaction: *mut LakelockTransaction,
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn lakelock_insert(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_update(
     transaction: *mut LakelockTransaction,
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn lakelock_update(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_delete(
     transaction: *mut LakelockTransaction,
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn lakelock_delete(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_scan(
     transaction: *mut LakelockTransaction,
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn lakelock_scan(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_scan_rows(scan: *const LakelockScan) -> LakelockRowsView {
     // SAFETY: it is a handle.
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn lakelock_scan_rows(scan: *const LakelockScan) -> Lakelo
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_scan_free(scan: *mut LakelockScan) {
     // SAFETY: it is a handle, given back once.

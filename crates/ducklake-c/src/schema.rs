@@ -14,7 +14,7 @@ pub struct LakelockNames(Vec<String>);
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_schemas(
     transaction: *mut LakelockTransaction,
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn lakelock_schemas(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_table_names(
     transaction: *mut LakelockTransaction,
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn lakelock_table_names(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_create_schema(
     transaction: *mut LakelockTransaction,
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn lakelock_create_schema(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_drop_schema(
     transaction: *mut LakelockTransaction,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn lakelock_drop_schema(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_names_count(names: *const LakelockNames) -> usize {
     // SAFETY: it is a handle.
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn lakelock_names_count(names: *const LakelockNames) -> us
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_names_at(names: *const LakelockNames, index: usize) -> LakelockBytes {
     // SAFETY: it is a handle.
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn lakelock_names_at(names: *const LakelockNames, index: u
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_names_free(names: *mut LakelockNames) {
     // SAFETY: it is a handle, given back once.

@@ -101,7 +101,7 @@ impl LakelockTableView {
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_table(
     transaction: *mut LakelockTransaction,
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn lakelock_table(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_table_view(table: *const LakelockTable) -> LakelockTableView {
     // SAFETY: it is a handle.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn lakelock_table_view(table: *const LakelockTable) -> Lak
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_table_free(table: *mut LakelockTable) {
     // SAFETY: it is a handle, given back once.
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn lakelock_table_free(table: *mut LakelockTable) {
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_create_table(
     transaction: *mut LakelockTransaction,
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn lakelock_create_table(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_drop_table(
     transaction: *mut LakelockTransaction,

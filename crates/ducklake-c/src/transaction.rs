@@ -16,7 +16,7 @@ pub struct LakelockTransaction(pub(crate) RwLock<Transaction>);
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_begin(
     lake: *mut LakelockLake,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn lakelock_begin(
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_commit(transaction: *mut LakelockTransaction) -> *mut LakelockError {
     answer(|| {
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn lakelock_commit(transaction: *mut LakelockTransaction) 
 ///
 /// # Safety
 ///
-/// See the [crate](crate).
+/// See the [crate].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lakelock_rollback(transaction: *mut LakelockTransaction) {
     // SAFETY: it is a handle, given back once.
