@@ -7,7 +7,10 @@ use std::{fmt, future::ready, ops::Range, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::{FutureExt, StreamExt, TryStreamExt, stream::BoxStream};
+use futures::{
+    FutureExt, StreamExt, TryStreamExt,
+    stream::{BoxStream, once},
+};
 use object_store as ours;
 use object_store_slatedb as theirs;
 use theirs::{
@@ -108,7 +111,12 @@ impl ObjectStore for Bridge {
         let found = self.inner.get_opts(&path_in(location)?, options).await.map_err(error)?;
         let (range, attributes) = (found.range.clone(), attributes_out(&found.attributes));
         let meta = meta(found.meta.clone())?;
-        let payload = GetResultPayload::Stream(found.into_stream().map_err(error).boxed());
+        let payload = match &found.payload {
+            // As a stream it would be read in many small pieces.
+            ours::GetResultPayload::File(..) => once(async { found.bytes().await.map_err(error) }).boxed(),
+            ours::GetResultPayload::Stream(_) => found.into_stream().map_err(error).boxed(),
+        };
+        let payload = GetResultPayload::Stream(payload);
         Ok(GetResult { payload, meta, range, attributes, extensions: Extensions::new() })
     }
 
@@ -202,7 +210,7 @@ fn meta(meta: ours::ObjectMeta) -> Result<ObjectMeta> {
 }
 
 fn failed(error: Error) -> BoxStream<'static, Result<ObjectMeta>> {
-    futures::stream::once(async { Err(error) }).boxed()
+    once(async { Err(error) }).boxed()
 }
 
 fn put_result(written: ours::PutResult) -> PutResult {

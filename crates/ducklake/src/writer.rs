@@ -9,8 +9,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use slatedb::{CloseReason, Db, WriteBatch, config::FlushOptions, config::FlushType};
-use tokio::runtime::Handle;
+use slatedb::{CloseReason, Db, DbStatus, WriteBatch, config::FlushOptions, config::FlushType};
+use tokio::{runtime::Handle, sync::watch};
 
 use crate::{
     catalog::{Catalog, MAIN},
@@ -27,6 +27,7 @@ use crate::{
 /// A writer. It is alone, until another process opens the catalog to write.
 pub(crate) struct Writer {
     db: Db,
+    status: watch::Receiver<DbStatus>,
     place: Place,
     format: Format,
     runtime: Handle,
@@ -88,6 +89,7 @@ impl Writer {
         let next_row = i64::from_be_bytes(counter(&view, keys::NEXT_ROW).await?.unwrap_or_default());
         let next_table = u32::from_be_bytes(counter(&view, keys::NEXT_TABLE).await?.unwrap_or_default());
         Ok(Arc::new(Self {
+            status: db.subscribe(),
             db,
             place,
             format,
@@ -119,7 +121,7 @@ impl Writer {
 
     /// Whether it can still commit, as far as is known.
     pub(crate) fn is_open(&self) -> bool {
-        !self.closed.load(Ordering::Acquire) && self.db.status().close_reason.is_none()
+        !self.closed.load(Ordering::Acquire) && self.close_reason().is_none()
     }
 
     /// What a transaction that begins now sees, and the guard to hold until it ends.
@@ -215,7 +217,7 @@ impl Writer {
     /// Why it cannot be used any more.
     async fn closed_error(&self) -> Error {
         let location = self.place.location();
-        if self.db.status().close_reason != Some(CloseReason::Fenced) {
+        if self.close_reason() != Some(CloseReason::Fenced) {
             let message = format!(
                 "the catalog {location} is closed after a failure of its store: detach it and attach it again, and look \
                  whether the last commit took place"
@@ -232,6 +234,11 @@ impl Writer {
         Error::new(ErrorKind::Fenced, message)
     }
 
+    /// Why the store is closed, if it is.
+    fn close_reason(&self) -> Option<CloseReason> {
+        self.status.borrow().close_reason
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -240,7 +247,7 @@ impl Writer {
 impl Drop for Writer {
     /// Ends the store's own tasks.
     fn drop(&mut self) {
-        if self.db.status().close_reason.is_none() {
+        if self.close_reason().is_none() {
             let db = self.db.clone();
             self.runtime.spawn(async move {
                 if let Err(error) = db.close().await {

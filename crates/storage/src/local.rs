@@ -75,16 +75,15 @@ impl ObjectStore for LocalStore {
         }
         let target = self.inner.path_to_filesystem(location)?;
         let fsync = self.fsync;
-        let staged = blocking(move || {
+        let stage = move || {
             let mut staged = Staged::create(&target, fsync)?;
             payload.iter().try_for_each(|part| staged.file.write_all(part)).map_err(|error| failed(&target, error))?;
             Ok(staged)
-        });
-        let staged = staged.await?;
+        };
         match opts.mode {
-            PutMode::Overwrite => blocking(move || staged.publish(false)).await,
-            PutMode::Create => blocking(move || staged.publish(true)).await,
-            PutMode::Update(version) => self.update(location, version, staged).await,
+            PutMode::Overwrite => blocking(move || stage()?.publish(false)).await,
+            PutMode::Create => blocking(move || stage()?.publish(true)).await,
+            PutMode::Update(version) => self.update(location, version, blocking(stage).await?).await,
         }
     }
 
