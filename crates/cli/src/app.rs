@@ -10,7 +10,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::prelude::*;
 
 use crate::args::{Arguments, Command, GlobalOptions};
-use crate::commands::{completions, demo, init, inspect, keystore, kms, load, namespace, sql, table};
+use crate::commands::{completions, demo, ducklake, init, inspect, keystore, kms, load, namespace, sql, table};
 use crate::context::Context;
 use crate::failure::{Context as _, Failure, Fault, Result};
 use crate::terminal::{Paint, stderr_width};
@@ -23,6 +23,7 @@ const STACK: usize = 64 << 20;
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
+const FOUND: u8 = 3;
 /// As shells report a program that ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -47,6 +48,7 @@ pub(crate) fn run() -> ExitCode {
             ExitCode::from(match failure.fault() {
                 Fault::Work => FAILED,
                 Fault::Usage => USAGE,
+                Fault::Finding => FOUND,
                 Fault::Interrupt => INTERRUPTED,
             })
         }
@@ -68,6 +70,7 @@ fn execute(arguments: Arguments) -> Result<()> {
             Command::Load(arguments) => load::run(&context, arguments).await,
             Command::Sql(arguments) => sql::run(&context, arguments).await,
             Command::Inspect(arguments) => inspect::run(&context, arguments).await,
+            Command::Ducklake(arguments) => ducklake::run(&context, arguments).await,
             Command::Completions(arguments) => completions::run(&arguments),
         }
     });
@@ -85,7 +88,7 @@ fn start_logging(options: &GlobalOptions) {
         (false, _) => "info,lakelock=trace",
     };
     // `lakelock` stands for all crates whose names start with it.
-    let crates = ["catalog", "cloud", "crypto", "datafusion", "iceberg", "kms", "storage"];
+    let crates = ["catalog", "cloud", "crypto", "datafusion", "ducklake", "iceberg", "kms", "storage"];
     let directives = match level.split_once("lakelock=") {
         Some((_, own)) => crates.iter().fold(level.to_owned(), |all, name| format!("{all},lakelock_{name}={own}")),
         None => level.to_owned(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{completions, demo, init, inspect, keystore, kms, load, namespace, sql, table};
+use crate::commands::{completions, demo, ducklake, init, inspect, keystore, kms, load, namespace, sql, table};
 use crate::output::OutputFormat;
 use crate::terminal::ColorChoice;
 
@@ -56,7 +56,8 @@ for lower case, `__` for `.` and `_` for `-`, so that keystore.key-file of main
 is LAKELOCK_CATALOG__MAIN__KEYSTORE__KEY_FILE. --set overrides both.
 
 Data goes to standard output, everything else to standard error.
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted."
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 a check found something,
+130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -112,6 +113,7 @@ pub(crate) enum Command {
     Load(load::Arguments),
     Sql(sql::Arguments),
     Inspect(inspect::Arguments),
+    Ducklake(ducklake::Arguments),
     Completions(completions::Arguments),
 }
 

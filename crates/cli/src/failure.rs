@@ -32,6 +32,8 @@ pub(crate) struct Failure {
 pub(crate) enum Fault {
     /// Of what was worked on.
     Work,
+    /// Of what was looked at, which is not as it should be.
+    Finding,
     /// Of the command line.
     Usage,
     /// Of the user, who has changed his mind.
@@ -42,6 +44,11 @@ impl Failure {
     /// A failure without a cause below it.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { messages: vec![message.into()], cause: None, hint: None, fault: Fault::Work }
+    }
+
+    /// Something that a check has found.
+    pub(crate) fn finding(message: impl Into<String>) -> Self {
+        Self { fault: Fault::Finding, ..Self::new(message) }
     }
 
     /// A command line or a configuration that cannot be carried out as it stands.

@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod ducklake;
 pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod keystore;

@@ -4,6 +4,7 @@
 
 mod canary;
 mod demo;
+mod ducklake;
 mod errors;
 mod inspect;
 mod kms;
