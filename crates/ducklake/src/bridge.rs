@@ -199,8 +199,7 @@ fn path_in(path: &Path) -> Result<ours::path::Path> {
     ours::path::Path::parse(path.as_ref()).map_err(|source| Error::Generic { store: NAME, source: source.into() })
 }
 
-/// The path of `SlateDB`'s line.
-pub(crate) fn path_out(path: &ours::path::Path) -> Result<Path> {
+fn path_out(path: &ours::path::Path) -> Result<Path> {
     Path::parse(path.as_ref()).map_err(|source| Error::InvalidPath { source })
 }
 

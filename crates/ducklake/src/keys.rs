@@ -146,3 +146,40 @@ fn unsorted(number: u64) -> i64 {
 }
 
 const SIGN: u64 = 1 << 63;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn place() -> impl Strategy<Value = (RowPlace, RowId)> {
+        (any::<i64>(), any::<Option<i64>>(), any::<i64>())
+            .prop_map(|(cluster, end_snapshot, row)| (RowPlace { cluster, end_snapshot }, RowId(row)))
+    }
+
+    proptest! {
+        #[test]
+        fn keys_are_read_back_and_sort_as_their_numbers((one, other) in (place(), place()), table in any::<u32>()) {
+            let table = TableId(table);
+            let keys = [one, other].map(|(place, row)| place.key(table, row));
+            for (key, (place, row)) in keys.iter().zip([one, other]) {
+                prop_assert_eq!(RowPlace::parse(key).unwrap(), (place, row));
+                let (tag, first) = place.end_snapshot.map_or((LIVE, place.cluster), |end| (ENDED, end));
+                for (from, to) in [all(tag, table), range(tag, table, &(first..=first))] {
+                    prop_assert!(from <= *key && *key < to);
+                }
+                for (from, to) in [range(tag, table, &(first..=i64::MAX)), range(tag, table, &(i64::MIN..=first))] {
+                    prop_assert!(from <= *key && *key < to);
+                }
+            }
+            let numbers = |(place, row): (RowPlace, RowId)| (place.end_snapshot, place.cluster, row);
+            if one.0.end_snapshot.is_some() == other.0.end_snapshot.is_some() {
+                prop_assert_eq!(keys[0].cmp(&keys[1]), numbers(one).cmp(&numbers(other)));
+            }
+            for cut in 0..keys[0].len() {
+                prop_assert!(RowPlace::parse(&keys[0][..cut]).is_err());
+            }
+        }
+    }
+}

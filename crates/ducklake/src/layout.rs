@@ -239,3 +239,113 @@ fn field_type(field: &str) -> Option<&str> {
 
 /// How deep types may be nested.
 const MAX_DEPTH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::RowLayout;
+
+    #[test]
+    fn types_have_the_layout_that_duckdb_gives_them() {
+        let fixed = Layout::Fixed;
+        let list = |element| Layout::List(Box::new(element));
+        let cases = [
+            ("BIGINT", fixed(8)),
+            ("timestamp with time zone", fixed(8)),
+            ("UUID", fixed(16)),
+            ("DECIMAL(4,1)", fixed(2)),
+            ("DECIMAL(9,0)", fixed(4)),
+            ("DECIMAL(18,3)", fixed(8)),
+            ("DECIMAL(38,10)", fixed(16)),
+            ("ENUM('a', 'it''s, (b)')", fixed(1)),
+            ("VARCHAR", Layout::Bytes),
+            ("GEOMETRY('OGC:CRS84')", Layout::Bytes),
+            ("VARCHAR[]", list(Layout::Bytes)),
+            ("INTEGER[3]", Layout::Array(Box::new(fixed(4)), 3)),
+            ("INTEGER[3][]", list(Layout::Array(Box::new(fixed(4)), 3))),
+            ("MAP(VARCHAR, BIGINT[])", list(Layout::Struct(vec![Layout::Bytes, list(fixed(8))]))),
+            ("STRUCT(a INTEGER, \"b, (\"\"c\" VARCHAR[])", Layout::Struct(vec![fixed(4), list(Layout::Bytes)])),
+            ("STRUCT(\"TIME ZONE\" TIME WITH TIME ZONE)", Layout::Struct(vec![fixed(8)])),
+            ("UNION(num INTEGER, str VARCHAR)", Layout::Struct(vec![fixed(1), fixed(4), Layout::Bytes])),
+        ];
+        for (text, layout) in cases {
+            assert_eq!(Layout::of_type(text), Some(layout), "{text}");
+        }
+        let many = (0..300).map(|number| format!("'{number}'")).collect::<Vec<_>>().join(", ");
+        assert_eq!(Layout::of_type(&format!("ENUM({many})")), Some(fixed(2)));
+        let deep = format!("INTEGER{}", "[]".repeat(10_000));
+        let others =
+            ["", "MYSTERY", "DECIMAL(39,0)", "STRUCT(a)", "STRUCT(a INTEGER", "MAP(VARCHAR)", "INTEGER[-1]", "]"];
+        for text in others.into_iter().chain([deep.as_str()]) {
+            assert_eq!(Layout::of_type(text), None, "{text}");
+        }
+    }
+
+    /// A type, and a value of it.
+    fn typed() -> impl Strategy<Value = (String, Vec<u8>)> {
+        let fixed = |text: &'static str, width| {
+            prop::collection::vec(any::<u8>(), width).prop_map(move |bytes| (text.to_owned(), bytes))
+        };
+        let text = prop::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| {
+            let length = u16::try_from(bytes.len()).unwrap();
+            let [low, high] = [length & 0x7f, length >> 7].map(|bits| u8::try_from(bits).unwrap());
+            let length = if high == 0 { vec![low] } else { vec![low | 0x80, high] };
+            ("BLOB".to_owned(), [length, bytes].concat())
+        });
+        let leaf = prop_oneof![fixed("BOOLEAN", 1), fixed("BIGINT", 8), fixed("HUGEINT", 16), text];
+        leaf.prop_recursive(3, 20, 3, |inner| {
+            let value = |nulls: bool, payload: Vec<u8>| if nulls { vec![0] } else { [vec![1], payload].concat() };
+            let lists = (inner.clone(), prop::collection::vec(any::<bool>(), 0..4)).prop_map(
+                move |((text, payload), nulls)| {
+                    let count = u8::try_from(nulls.len()).unwrap();
+                    let elements = nulls.iter().flat_map(|null| value(*null, payload.clone()));
+                    (format!("{text}[]"), [count].into_iter().chain(elements).collect())
+                },
+            );
+            let structs = prop::collection::vec((inner, any::<bool>()), 1..3).prop_map(move |children| {
+                let types: Vec<_> = children.iter().map(|((text, _), _)| format!("\"a \"\"b\" {text}")).collect();
+                let values = children.into_iter().flat_map(|((_, payload), null)| value(null, payload));
+                (format!("STRUCT({})", types.join(", ")), values.collect())
+            });
+            prop_oneof![lists, structs]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_found_and_what_is_cut_off_is_refused(
+            columns in prop::collection::vec((typed(), any::<bool>()), 1..5),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let layout = RowLayout::new(columns.iter().map(|((text, _), _)| text.as_str())).unwrap();
+            let mut row = Vec::new();
+            let mut starts = Vec::new();
+            for ((_, payload), null) in &columns {
+                starts.push(row.len());
+                row.push(u8::from(!null));
+                row.extend(payload.iter().filter(|_| !null));
+            }
+            let found = layout.values(&row).unwrap();
+            let expected: Vec<_> =
+                columns.iter().map(|((_, payload), null)| (!null).then_some(payload.as_slice())).collect();
+            prop_assert_eq!(found, expected);
+
+            let cut = cut.index(row.len());
+            // At the end of a column the others are as if they had been added later.
+            prop_assert_eq!(layout.values(&row[..cut]).is_ok(), starts.contains(&cut));
+            row.push(0);
+            prop_assert!(layout.values(&row).is_err());
+        }
+
+        #[test]
+        fn no_bytes_are_too_bad(text in "[A-Z(), \\[\\]\"'0-9]{0,30}", row in prop::collection::vec(any::<u8>(), 0..100)) {
+            for text in [text.as_str(), "VARIANT", "INTEGER[4000000000]", "MAP(BLOB, UNION(a BLOB, b BIGINT[]))"] {
+                if let Ok(layout) = RowLayout::new([text]) {
+                    let _ = layout.values(&row);
+                }
+            }
+        }
+    }
+}

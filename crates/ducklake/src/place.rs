@@ -19,7 +19,7 @@ use slatedb::{
 use uuid::Uuid;
 
 use crate::{
-    bridge::{self, Bridge},
+    bridge::Bridge,
     error::{Error, ErrorKind, Result, from_slatedb, not_found},
     format::Format,
     garbage::{Grace, Seen},
@@ -43,8 +43,14 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new(storage: &Storage, location: &str) -> Result<Self> {
         let location = location.trim_end_matches('/');
-        let (inner, path) = storage.resolve(location)?;
-        let path = bridge::path_out(&path).map_err(|error| {
+        let (store, path) = storage.resolve(location)?;
+        let place = Self::on(store, path.as_ref(), location)?;
+        Ok(Self { identity: storage.identity(location)?.into(), ..place })
+    }
+
+    /// The folder at `path` of a store.
+    pub(crate) fn on(inner: Arc<dyn object_store::ObjectStore>, path: &str, location: &str) -> Result<Self> {
+        let path = Path::parse(path).map_err(|error| {
             Error::new(ErrorKind::InvalidInput, format!("{location} is no place for a catalog")).with_source(error)
         })?;
         Ok(Self {
@@ -52,7 +58,7 @@ impl Place {
             inner,
             path,
             location: location.into(),
-            identity: storage.identity(location)?.into(),
+            identity: location.into(),
             cache_id: Uuid::new_v4().as_u64_pair().0,
             seen: Arc::default(),
         })

@@ -331,3 +331,6 @@ fn host() -> String {
 
 /// After so many commits what the log has goes to a sorted table.
 const COMMITS_PER_TABLE: u32 = 64;
+
+#[cfg(test)]
+mod tests;
