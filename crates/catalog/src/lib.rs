@@ -54,5 +54,7 @@ pub use commit::commit;
 pub use config::{catalog_from_properties, catalog_from_properties_with_registry};
 pub use error::{Error, ErrorKind, Result};
 pub use hive::HiveCatalog;
+#[cfg(fuzzing)]
+pub use hive::is_answer;
 pub use memory::MemoryCatalog;
 pub use sql::SqlCatalog;

@@ -91,8 +91,9 @@ impl Tables {
             let pointer = self.pointer(table).await?.ok_or_else(|| not_found("table", table))?;
             let loaded = match self.read(table, &pointer, check).await {
                 Ok(loaded) => loaded,
-                // The table may have been changed, and its old metadata cleaned up, since the pointer was read.
-                Err(_) if self.moved(table, &pointer).await? => continue,
+                // The table may have been changed, and its old metadata cleaned up, since the pointer was read; or while it
+                // was: a metastore may show the parameters of a table half before and half after a change.
+                Err(_) if self.changed(table, &pointer).await? => continue,
                 Err(e) => return Err(e),
             };
             match &pointer.pin {
@@ -120,8 +121,8 @@ impl Tables {
         self.pointers.get(table).await
     }
 
-    async fn moved(&self, table: &TableIdent, pointer: &Pointer) -> Result<bool> {
-        Ok(self.pointers.get(table).await?.is_some_and(|now| now.metadata_location != pointer.metadata_location))
+    async fn changed(&self, table: &TableIdent, pointer: &Pointer) -> Result<bool> {
+        Ok(self.pointers.get(table).await?.is_some_and(|now| now != *pointer))
     }
 
     /// The document that a pointer points to, which is what a pin of it says. If the file's bytes are pinned, and are not

@@ -25,6 +25,13 @@ use self::settings::Settings;
 use crate::tables::{HasTables, Tables};
 use crate::{Result, names};
 
+/// Whether bytes are an answer of a metastore.
+#[cfg(fuzzing)]
+#[must_use]
+pub fn is_answer(mut bytes: &[u8]) -> bool {
+    thrift::Message::read(&mut bytes).is_ok()
+}
+
 /// A catalog in a Hive metastore.
 ///
 /// Tables, parameters, locks and checks are those of Java's `HiveCatalog`, so that both can write to one table.

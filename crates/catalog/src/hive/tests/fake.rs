@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) is_old: bool,
     /// How often a lock is yet to be waited for.
     pub(super) waits: u32,
+    /// A parameter that the next reader of a table sees as it was before a change, beside others as they are after it.
+    pub(super) stale: Option<(&'static str, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,12 +78,7 @@ impl FakeMetastore {
 
     /// Sets or removes a parameter of a table.
     pub(super) fn set_parameter(&self, table: &str, name: &str, value: Option<&str>) {
-        let mut parameters = self.parameters(table);
-        match value {
-            Some(value) => parameters.insert(name.to_owned(), value.to_owned()),
-            None => parameters.remove(name),
-        };
-        self.state().tables.get_mut(table).unwrap().set(9, Value::map(parameters));
+        set_parameter(self.state().tables.get_mut(table).unwrap(), name, value);
     }
 
     fn serve(&self, stream: &TcpStream) {
@@ -93,6 +90,13 @@ impl FakeMetastore {
             }
         }
     }
+}
+
+fn set_parameter(table: &mut Struct, name: &str, value: Option<&str>) {
+    let parameters = table.strings(9).filter(|(known, _)| *known != name);
+    let parameters: Vec<_> = parameters.chain(value.map(|value| (name, value))).collect();
+    let parameters = Value::map(parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+    table.set(9, parameters);
 }
 
 impl State {
@@ -114,8 +118,13 @@ impl State {
                 reply(Struct::default().with(1, "db").with(2, "of tests").with(7, 1).into())
             }
             "get_database" => refuse(1, "no such database"),
-            "get_table_req" => match self.tables.get(arguments.structure(1)?.string(2)?) {
-                Some(table) => reply(Struct::default().with(1, table.clone()).into()),
+            "get_table_req" => match self.tables.get(arguments.structure(1)?.string(2)?).cloned() {
+                Some(mut table) => {
+                    if let Some((name, value)) = self.stale.take() {
+                        set_parameter(&mut table, name, Some(&value));
+                    }
+                    reply(Struct::default().with(1, table).into())
+                }
                 None => refuse(2, "no such table"),
             },
             "get_table" => match self.tables.get(arguments.string(2)?) {

@@ -108,6 +108,21 @@ async fn what_is_not_in_the_metastore_is_not_believed() {
     assert_ne!(lake.metastore.parameters("t")["metadata_hash"], good["metadata_hash"]);
 }
 
+/// A metastore without locks reads parameters one by one, while another writer changes them.
+#[tokio::test]
+async fn parameters_read_while_they_change_are_read_again() {
+    let lake = Lake::new(&[NO_LOCK]).await;
+    let table = lake.encrypted_table().await;
+    let before = lake.metastore.parameters("t");
+    let after = lake.change().await.unwrap();
+    for name in ["metadata_hash", "metadata_location"] {
+        lake.metastore.state().stale = Some((name, before[name].clone()));
+        let read = lake.catalog.load_table(table.identifier()).await.unwrap();
+        assert_eq!(read.metadata_location(), after.metadata_location(), "{name}");
+        assert_eq!(lake.metastore.state().stale, None);
+    }
+}
+
 #[tokio::test]
 async fn a_change_keeps_what_others_put_into_a_table() {
     let lake = Lake::new(&[NO_LOCK]).await;
