@@ -27,6 +27,9 @@ interop/spark/setup.sh >/dev/null
 echo "== cloud servers for tests (fetched the first time, and kept outside the checkout)"
 interop/servers/setup.sh >/dev/null
 
+echo "== DuckDB (fetched the first time, and kept outside the checkout)"
+interop/duckdb/setup.sh >/dev/null
+
 echo "== format"
 cargo fmt --all --check
 

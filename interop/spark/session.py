@@ -3,10 +3,12 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 spark_folder, uri, folder = sys.argv[1:4]
 properties = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
+session_settings = {key: properties.pop(key) for key in list(properties) if key.startswith("spark.")}
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 # The client of AWS KMS has no properties for them, and the server believes any.
 os.environ |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
@@ -41,6 +43,7 @@ for name, locks in (("locked", "true"), ("unlocked", "false")):
         f"{catalog}.hadoop.iceberg.engine.hive.lock-enabled": locks,
     }
     settings |= {f"{catalog}.{key}": value for key, value in (kms | properties).items()}
+settings |= session_settings
 
 builder = SparkSession.builder
 for key, value in settings.items():
@@ -64,8 +67,18 @@ def parameters(table):
         client.close()
 
 
+def timed(query):
+    """What a query takes whose rows are thrown away."""
+    system = session.sparkContext._jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()
+    start, cpu = time.perf_counter(), system.getProcessCpuTime()
+    session.sql(query).write.format("noop").mode("overwrite").save()
+    return [{"seconds": time.perf_counter() - start, "cpu_seconds": (system.getProcessCpuTime() - cpu) / 1e9}]
+
+
 def run(statement):
     try:
+        if statement.startswith("time "):
+            return {"ok": True, "rows": timed(statement.removeprefix("time "))}
         if statement.startswith("parameters "):
             return {"ok": True, "rows": parameters(statement.removeprefix("parameters "))}
         rows = [row.asDict(recursive=True) for row in session.sql(statement).collect()]
