@@ -16,7 +16,8 @@ pub(crate) struct FileCryptoMetaData<'a> {
     pub(crate) algorithm: Algorithm,
     /// The AAD prefix, if the file stores it.
     pub(crate) aad_prefix: Option<&'a [u8]>,
-    pub(crate) aad_file_unique: &'a [u8],
+    /// What tells the file apart from others; the standard wants it.
+    pub(crate) aad_file_unique: Option<&'a [u8]>,
     /// Whether readers must know the AAD prefix.
     pub(crate) supply_aad_prefix: bool,
 }
@@ -67,7 +68,6 @@ impl<'a> FileCryptoMetaData<'a> {
         if reader.field(Some(choice))?.is_some() {
             return Err(Malformed("several encryption algorithms are given"));
         }
-        let aad_file_unique = aad_file_unique.ok_or(Malformed("no aad_file_unique is given"))?;
         Ok(Self { algorithm, aad_prefix, aad_file_unique, supply_aad_prefix })
     }
 }
@@ -82,7 +82,7 @@ mod tests {
         let expected = FileCryptoMetaData {
             algorithm: Algorithm::GcmV1,
             aad_prefix: None,
-            aad_file_unique: b"uniqueAB",
+            aad_file_unique: Some(b"uniqueAB"),
             supply_aad_prefix: true,
         };
         assert_eq!(FileCryptoMetaData::read(&bytes).unwrap(), (expected, &b"footer"[..]));
@@ -91,6 +91,18 @@ mod tests {
         for cut in 0..end {
             assert!(FileCryptoMetaData::read(&bytes[..cut]).is_err(), "cut to {cut} bytes");
         }
+    }
+
+    #[test]
+    fn what_duckdb_writes_is_read() {
+        let (read, rest) = FileCryptoMetaData::read(b"\x1c\x1c\0\0\0footer").unwrap();
+        let expected = FileCryptoMetaData {
+            algorithm: Algorithm::GcmV1,
+            aad_prefix: None,
+            aad_file_unique: None,
+            supply_aad_prefix: false,
+        };
+        assert_eq!((read, rest), (expected, &b"footer"[..]));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::ParquetMetaData;
 
 use crate::ReadOptions;
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::footer::{END_LENGTH, Footer, footer_start};
 use crate::layout::{Chunk, Layout, Part, Region};
@@ -35,6 +36,7 @@ pub struct EncryptedFile {
     name: FileName,
     opener: Opener,
     aad: Aad,
+    dialect: Dialect,
     layout: Layout,
     /// Where the pages of each column chunk begin, once that is known.
     pages: Vec<OnceLock<Box<[u64]>>>,
@@ -67,7 +69,7 @@ impl EncryptedFile {
         let Footer { metadata, opener, aad } = Footer::open(&name, &stored, key, options)?;
         let layout = Layout::new(&name, &metadata, start)?;
         let pages = layout.chunks.iter().map(|_| OnceLock::new()).collect();
-        Ok((Self { name, opener, aad, layout, pages }, metadata))
+        Ok((Self { name, opener, aad, dialect: options.dialect, layout, pages }, metadata))
     }
 
     /// Reads ranges of the plaintext file. Each holds whole pages, bloom filters and indexes, as those that a reader takes
@@ -78,7 +80,7 @@ impl EncryptedFile {
     pub async fn read(&self, source: &mut dyn StoredBytes, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
         self.find_pages(source, &ranges).await?;
         let stored = read_all(&self.name, source, ranges.clone()).await?;
-        let mut pages = PageOpener::new(&self.opener, self.aad.clone());
+        let mut pages = PageOpener::new(&self.opener, self.aad.clone(), self.dialect);
         let views = ranges.iter().zip(stored).map(|(range, stored)| self.decrypt(&mut pages, range, stored));
         Ok(views.collect::<Result<_>>()?)
     }

@@ -11,6 +11,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use crate::ReadOptions;
 use crate::crypto_metadata::{Algorithm, FileCryptoMetaData};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::FileName;
 use crate::module::{Aad, Kind, Opener, Place};
@@ -62,7 +63,7 @@ impl Footer {
                  the storage can change rows, and can make a file that is authenticated say so; rewrite it with AES_GCM_V1",
             ));
         }
-        let mut aad = Aad::new([aad_prefix(name, &crypto, key)?, crypto.aad_file_unique].concat());
+        let mut aad = aad(name, &crypto, key, options.dialect)?;
         let opener = Opener::new(key.encryption_key(), crypto.algorithm == Algorithm::GcmCtrV1)
             .map_err(|e| name.error(ErrorKind::Internal, "cannot be decrypted").with_source(e))?;
         let mut plain = module.to_vec();
@@ -71,7 +72,7 @@ impl Footer {
             return Err(name.fault(PLACE.invalid("is shorter than its length says")));
         }
         let metadata = ParquetMetaDataReader::decode_metadata(plain.get(module.plain).unwrap_or_default())
-            .and_then(|metadata| name.as_unencrypted(metadata))
+            .and_then(|metadata| name.as_unencrypted(metadata, options.dialect))
             .map_err(|e| invalid_footer(name, e))?;
         Ok(Self { metadata, opener, aad })
     }
@@ -79,6 +80,23 @@ impl Footer {
 
 fn invalid_footer(name: &FileName, error: ParquetError) -> Error {
     Error::behind(error).unwrap_or_else(|error| name.invalid("has an invalid footer").with_source(error))
+}
+
+/// What binds the file's modules to their places.
+fn aad(name: &FileName, crypto: &FileCryptoMetaData<'_>, key: &StandardKeyMetadata, dialect: Dialect) -> Result<Aad> {
+    if dialect.binds_modules() {
+        let unique = crypto.aad_file_unique.ok_or_else(|| {
+            name.error(
+                ErrorKind::Unsupported,
+                "does not bind its modules to their places, as the standard wants (no aad_file_unique); DuckDB writes such files",
+            )
+        })?;
+        Ok(Aad::new([aad_prefix(name, crypto, key)?, unique].concat()))
+    } else if crypto.aad_file_unique.is_some() || crypto.aad_prefix.is_some() || crypto.supply_aad_prefix {
+        Err(name.error(ErrorKind::Unsupported, "binds its modules to their places, as DuckDB's dialect does not"))
+    } else {
+        Ok(Aad::empty())
+    }
 }
 
 /// The AAD prefix that the key metadata gives, or the one that the file stores. Both must agree.

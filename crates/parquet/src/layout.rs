@@ -7,6 +7,7 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::column_crypto_metadata::ColumnCryptoMetaData;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
+use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::file::FileName;
 
@@ -140,19 +141,24 @@ fn range(offset: i64, length: i64, footer_start: u64) -> Option<Range<u64>> {
 
 impl FileName {
     /// The metadata as that of a file that is not encrypted: readers would otherwise ask for keys.
-    pub(crate) fn as_unencrypted(&self, metadata: ParquetMetaData) -> ParquetResult<ParquetMetaData> {
+    pub(crate) fn as_unencrypted(&self, metadata: ParquetMetaData, dialect: Dialect) -> ParquetResult<ParquetMetaData> {
         let mut builder = metadata.into_builder();
         let mut row_groups = Vec::new();
         for row_group in builder.take_row_groups() {
             let mut row_group = row_group.into_builder();
-            let columns = row_group.take_columns().into_iter().map(|column| self.column_as_unencrypted(column));
+            let columns =
+                row_group.take_columns().into_iter().map(|column| self.column_as_unencrypted(column, dialect));
             let columns = columns.collect::<ParquetResult<_>>()?;
             row_groups.push(row_group.set_column_metadata(columns).build()?);
         }
         Ok(builder.set_row_groups(row_groups).build())
     }
 
-    fn column_as_unencrypted(&self, column: ColumnChunkMetaData) -> ParquetResult<ColumnChunkMetaData> {
+    fn column_as_unencrypted(
+        &self,
+        column: ColumnChunkMetaData,
+        dialect: Dialect,
+    ) -> ParquetResult<ColumnChunkMetaData> {
         let path = column.column_path().string();
         if column.file_path().is_some() {
             return Err(self.error(ErrorKind::Unsupported, &format!("has column {path} in another file")).into());
@@ -163,6 +169,8 @@ impl FileName {
                 let what = format!("has a key of its own for column {path}; only files with one key can be read");
                 return Err(self.error(ErrorKind::Unsupported, &what).into());
             }
+            // Whether it is shows when it is read: what was not encrypted does not decrypt.
+            None if !dialect.marks_columns() => {}
             None => return Err(self.invalid(&format!("has column {path} in plaintext")).into()),
         }
         let without_length = column.bloom_filter_length().is_none();

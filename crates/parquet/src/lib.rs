@@ -5,6 +5,7 @@
 //! | open a file with its key | [`EncryptedFile::open`] |
 //! | read it, as if it were not encrypted | [`EncryptedFile::read`] |
 //! | say where its bytes come from | [`StoredBytes`] |
+//! | read what DuckDB has encrypted | [`Dialect::DuckDb`] |
 //! | write a file | [`EncryptingWriter`] |
 //!
 //! Files have an encrypted footer and one key for everything, as Iceberg writes them: 128, 192 or 256 bits. Pages, their
@@ -58,6 +59,7 @@
 //! are used; bytes that fail authentication are an error that names the file and the module.
 
 mod crypto_metadata;
+mod dialect;
 mod error;
 mod file;
 mod footer;
@@ -69,6 +71,7 @@ mod seal;
 mod thrift;
 mod writer;
 
+pub use dialect::Dialect;
 pub use error::{Error, ErrorKind, Result};
 pub use file::{EncryptedFile, StoredBytes};
 pub use writer::EncryptingWriter;
@@ -79,6 +82,7 @@ pub struct ReadOptions {
     /// How many bytes at the end of the file are read at first. A footer that is longer takes a second request.
     footer_prefetch: u64,
     accept_ctr: bool,
+    dialect: Dialect,
 }
 
 impl ReadOptions {
@@ -86,6 +90,12 @@ impl ReadOptions {
     #[must_use]
     pub fn with_footer_prefetch(self, bytes: u64) -> Self {
         Self { footer_prefetch: bytes, ..self }
+    }
+
+    /// Reads files of this dialect, and no others.
+    #[must_use]
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// Accepts files with `AES_GCM_CTR_V1`, whose pages are not authenticated.
@@ -99,8 +109,8 @@ impl ReadOptions {
 }
 
 impl Default for ReadOptions {
-    /// Reads 64 KiB at first, and accepts authenticated files only.
+    /// Reads 64 KiB at first, and accepts authenticated files of the standard only.
     fn default() -> Self {
-        Self { footer_prefetch: 64 << 10, accept_ctr: false }
+        Self { footer_prefetch: 64 << 10, accept_ctr: false, dialect: Dialect::Standard }
     }
 }

@@ -98,15 +98,25 @@ impl Place {
 pub(crate) struct Aad {
     bytes: Vec<u8>,
     of_file: usize,
+    /// Whether modules have an AAD at all.
+    binds_modules: bool,
 }
 
 impl Aad {
     /// `of_file` is what all modules of a file share.
     pub(crate) fn new(of_file: Vec<u8>) -> Self {
-        Self { of_file: of_file.len(), bytes: of_file }
+        Self { of_file: of_file.len(), bytes: of_file, binds_modules: true }
+    }
+
+    /// That of files whose modules have none.
+    pub(crate) fn empty() -> Self {
+        Self { bytes: Vec::new(), of_file: 0, binds_modules: false }
     }
 
     pub(crate) fn of(&mut self, place: Place) -> &[u8] {
+        if !self.binds_modules {
+            return &[];
+        }
         let Place { kind, row_group, column, page } = place;
         self.bytes.truncate(self.of_file);
         self.bytes.push(kind as u8);

@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use crate::dialect::Dialect;
 use crate::module::{Aad, Fault, Kind, LENGTH_LENGTH, OVERHEAD, Opener, Place, Sizes};
 use crate::thrift::{Malformed, Reader, StructWriter};
 
@@ -45,12 +46,13 @@ impl Page {
 pub(crate) struct PageOpener<'a> {
     opener: &'a Opener,
     aad: Aad,
+    dialect: Dialect,
     header: Vec<u8>,
 }
 
 impl<'a> PageOpener<'a> {
-    pub(crate) fn new(opener: &'a Opener, aad: Aad) -> Self {
-        Self { opener, aad, header: Vec::new() }
+    pub(crate) fn new(opener: &'a Opener, aad: Aad, dialect: Dialect) -> Self {
+        Self { opener, aad, dialect, header: Vec::new() }
     }
 
     /// Turns the page that `bytes` begin with into the view's, and returns its length.
@@ -69,8 +71,10 @@ impl<'a> PageOpener<'a> {
             Place { kind, row_group, column, page: 0 }.invalid("is one of more pages than can be encrypted")
         })?;
         let place = Place { kind, row_group, column, page: number };
+        let counts_overhead = self.dialect.counts_overhead();
         self.open_pair(Place { kind: header_kind, ..place }, place, bytes, |header, sizes, out| {
-            rewrite_page_header(header, page, sizes, out)
+            let given = if counts_overhead { sizes.stored } else { sizes.plain };
+            rewrite_page_header(header, page, given, sizes.plain, out)
         })
     }
 
@@ -111,14 +115,16 @@ impl<'a> PageOpener<'a> {
     }
 }
 
-/// Checks the header of an encrypted page, and writes it with the size that the page has without encryption.
+/// Checks the header of an encrypted page, which must give the page one size, and writes it with the one that the page has
+/// without encryption.
 fn rewrite_page_header<'b>(
     header: &[u8],
     page: Page,
-    sizes: &Sizes,
+    given: usize,
+    plain: usize,
     out: &'b mut Vec<u8>,
 ) -> Result<StructWriter<'b>, Malformed> {
-    let (writer, page_type) = resize(header, sizes.stored, sizes.plain, out)?;
+    let (writer, page_type) = resize(header, given, plain, out)?;
     let fits = match page {
         Page::Dictionary => page_type == DICTIONARY_PAGE,
         Page::Data(_) => matches!(page_type, DATA_PAGE | DATA_PAGE_V2),

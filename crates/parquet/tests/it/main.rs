@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod damage;
+mod duckdb;
 mod files;
 mod java;
 mod reading;
