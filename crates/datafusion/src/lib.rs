@@ -35,6 +35,7 @@ mod session;
 mod source;
 mod star;
 mod statistics;
+mod stored_file;
 mod table_name;
 
 pub use catalog::{LakelockCatalogProvider, LakelockSchemaProvider};

@@ -40,6 +40,7 @@ use crate::metadata_columns::MetadataColumn;
 use crate::reader::{FOOTER_READ, FileToRead, KeyedReaderFactory};
 use crate::source::DataFileSource;
 use crate::statistics::statistics;
+use crate::stored_file::Shared;
 
 /// One version of a table, for queries.
 ///
@@ -169,7 +170,7 @@ impl LakelockTableProvider {
             e_tag: None,
             version: None,
         };
-        let to_read = FileToRead { task: Arc::new(task.clone()), store, path, mapping };
+        let to_read = FileToRead { task: Arc::new(task.clone()), store, path, mapping, shared: Shared::default() };
         Ok(PartitionedFile::new_from_meta(meta).with_extension(to_read))
     }
 

@@ -20,8 +20,8 @@ use lakelock_iceberg::name_mapping::{DEFAULT_NAME_MAPPING, NameMapping};
 use lakelock_iceberg::scan::FileScanTask;
 use lakelock_iceberg::{Error, ErrorKind};
 use lakelock_parquet::{EncryptedFile, ReadOptions, StoredBytes};
+use object_store::ObjectStore;
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectStore};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::arrow::{PARQUET_FIELD_ID_META_KEY, parquet_to_arrow_schema};
@@ -31,6 +31,7 @@ use parquet::schema::types::Type;
 
 use crate::footer_cache::{Footer, FooterCache};
 use crate::nameless;
+use crate::stored_file::{Shared, StoredFile};
 
 /// Bytes read from the end of a file at first: the footer of most files, in one request.
 pub(crate) const FOOTER_READ: usize = 64 << 10;
@@ -43,6 +44,8 @@ pub(crate) struct FileToRead {
     pub(crate) path: Path,
     /// What gives ids to a file without them.
     pub(crate) mapping: Option<Arc<NameMapping>>,
+    /// What its readers share.
+    pub(crate) shared: Shared,
 }
 
 impl fmt::Debug for FileToRead {
@@ -89,12 +92,6 @@ pub(crate) struct KeyedReader {
     encrypted: Option<Arc<EncryptedFile>>,
 }
 
-/// The bytes of a file as they are stored.
-struct StoredFile {
-    file: FileToRead,
-    metrics: ParquetFileMetrics,
-}
-
 impl KeyedReader {
     fn new(
         file: FileToRead,
@@ -102,7 +99,7 @@ impl KeyedReader {
         metrics: ParquetFileMetrics,
         footers: Arc<FooterCache>,
     ) -> Self {
-        Self { stored: StoredFile { file, metrics }, metadata_size_hint, footers, encrypted: None }
+        Self { stored: StoredFile::new(file, metrics), metadata_size_hint, footers, encrypted: None }
     }
 
     /// A reader outside of any plan, so without metrics of one.
@@ -113,14 +110,18 @@ impl KeyedReader {
 
     async fn metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
         let stored = self.stored_metadata(page_index).await?;
-        let FileToRead { task, mapping, .. } = &self.stored.file;
+        let FileToRead { task, mapping, .. } = self.stored.file();
         with_ids(task, stored, mapping.as_deref())
     }
 
     async fn stored_metadata(&mut self, page_index: PageIndexPolicy) -> ParquetResult<Arc<ParquetMetaData>> {
-        let task = Arc::clone(&self.stored.file.task);
-        if let Some(Footer { metadata, encrypted }) = self.footers.get(&task) {
-            self.encrypted = encrypted;
+        let task = Arc::clone(&self.stored.file().task);
+        if let Some(metadata) = self.cached(&task) {
+            return Ok(metadata);
+        }
+        let shared = self.stored.file().shared.clone();
+        let _turn = shared.footer_turn().await;
+        if let Some(metadata) = self.cached(&task) {
             return Ok(metadata);
         }
         let metadata = match task.key() {
@@ -133,8 +134,14 @@ impl KeyedReader {
         Ok(footer.metadata)
     }
 
+    fn cached(&mut self, task: &FileScanTask) -> Option<Arc<ParquetMetaData>> {
+        let Footer { metadata, encrypted } = self.footers.get(task)?;
+        self.encrypted = encrypted;
+        Some(metadata)
+    }
+
     async fn load_plaintext(&mut self, page_index: PageIndexPolicy) -> ParquetResult<ParquetMetaData> {
-        let size = self.stored.file.task.data_file().file_size_in_bytes;
+        let size = self.stored.file().task.data_file().file_size_in_bytes;
         ParquetMetaDataReader::new()
             .with_page_index_policy(page_index)
             .with_prefetch_hint(self.metadata_size_hint)
@@ -147,7 +154,7 @@ impl KeyedReader {
         key: &StandardKeyMetadata,
         page_index: PageIndexPolicy,
     ) -> ParquetResult<ParquetMetaData> {
-        let task = Arc::clone(&self.stored.file.task);
+        let task = Arc::clone(&self.stored.file().task);
         let size = task.data_file().file_size_in_bytes;
         let options = match self.metadata_size_hint {
             Some(hint) => ReadOptions::default().with_footer_prefetch(hint as u64),
@@ -164,7 +171,7 @@ impl KeyedReader {
     }
 
     async fn read(&mut self, ranges: Vec<Range<u64>>) -> ParquetResult<Vec<Bytes>> {
-        if self.stored.file.task.key().is_none() {
+        if self.stored.file().task.key().is_none() {
             return self.stored.read(ranges).await;
         }
         if self.encrypted.is_none() {
@@ -172,7 +179,7 @@ impl KeyedReader {
             self.metadata(PageIndexPolicy::Skip).await?;
         }
         let Some(encrypted) = self.encrypted.clone() else {
-            return Err(error(ErrorKind::Internal, &self.stored.file.task, "was opened without its key"));
+            return Err(error(ErrorKind::Internal, &self.stored.file().task, "was opened without its key"));
         };
         encrypted.read(&mut self.stored, ranges).await.map_err(of_table)
     }
@@ -200,41 +207,11 @@ impl AsyncFileReader for KeyedReader {
     }
 }
 
-impl StoredFile {
-    /// Reads one range, and checks the length of the file along with it.
-    async fn read_one(&self, range: Range<u64>) -> ParquetResult<Bytes> {
-        let FileToRead { store, path, task, .. } = &self.file;
-        let failed = |e| ParquetError::External(Box::new(e));
-        let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
-        let answer = store.get_opts(path, options).await.map_err(failed)?;
-        check_length(task, answer.meta.size)?;
-        answer.bytes().await.map_err(failed)
-    }
-}
-
-impl StoredBytes for StoredFile {
-    fn read(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
-        self.metrics.bytes_scanned.add(ranges.iter().map(length).sum());
-        async move {
-            if let [range] = ranges.as_slice() {
-                return Ok(vec![self.read_one(range.clone()).await?]);
-            }
-            let FileToRead { store, path, .. } = &self.file;
-            store.get_ranges(path, &ranges).await.map_err(|e| ParquetError::External(Box::new(e)))
-        }
-        .boxed()
-    }
-}
-
-fn length(range: &Range<u64>) -> usize {
-    usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX)
-}
-
 fn unsupported(task: &FileScanTask, what: &str) -> ParquetError {
     error(ErrorKind::Unsupported, task, what)
 }
 
-fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
+pub(crate) fn error(kind: ErrorKind, task: &FileScanTask, what: &str) -> ParquetError {
     ParquetError::External(Box::new(Error::new(kind, format!("{} {what}", name(task)))))
 }
 
@@ -261,17 +238,6 @@ fn of_table(error: ParquetError) -> ParquetError {
         Some(source) => of_table.with_source(source),
         None => of_table,
     }))
-}
-
-/// Refuses a file that was cut or extended. The store says how long it is with every range; the footer is always read
-/// this way, and before anything else.
-fn check_length(task: &FileScanTask, length: u64) -> ParquetResult<()> {
-    let expected = task.data_file().file_size_in_bytes;
-    if length == expected {
-        return Ok(());
-    }
-    let what = format!("has {length} bytes, but its manifest says {expected}: it was cut or extended");
-    Err(error(ErrorKind::InvalidData, task, &what))
 }
 
 /// The metadata of a file with field ids: its own, or those that the table has for the names of its columns. That is no part of

@@ -23,6 +23,7 @@ use crate::conform::Conform;
 use crate::error::{external, while_reading};
 use crate::footer_cache::FooterCache;
 use crate::reader::{FileToRead, KeyedReader};
+use crate::stored_file::Shared;
 
 /// Rows of an Avro delete file in a batch.
 const AVRO_BATCH_SIZE: usize = 8192;
@@ -61,7 +62,7 @@ impl DeleteFileReader {
         }
         let (store, path) = self.io.storage().resolve(file.location()).map_err(external)?;
         // Delete files are Iceberg's own, and have ids.
-        let to_read = FileToRead { task: Arc::clone(file), store, path, mapping: None };
+        let to_read = FileToRead { task: Arc::clone(file), store, path, mapping: None, shared: Shared::default() };
         let reader = KeyedReader::open(to_read, Arc::clone(&self.footers));
         let builder = ParquetRecordBatchStreamBuilder::new(reader).await.map_err(|e| failed(e.into()))?;
         let (roots, conforms) = find(file, builder.schema(), fields, defaults)?;

@@ -13,6 +13,7 @@ mod java_tables;
 mod metadata_columns;
 mod metadata_tables;
 mod object_stores;
+mod requests;
 mod rows;
 mod secrets;
 mod shared_catalog;
