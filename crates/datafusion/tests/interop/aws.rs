@@ -50,26 +50,13 @@ impl Aws {
         [("encryption.kms-type", "aws"), ("kms.endpoint", self.moto.url()), ("client.region", Moto::REGION)]
     }
 
-    /// What the registry makes of them, with credentials that need not be looked for.
-    fn registry() -> KmsRegistry {
-        let mut registry = KmsRegistry::empty();
-        let make = |properties: &HashMap<String, String>| {
-            let credentials = Credentials::new("testing", "testing", None, None, "test");
-            let client = AwsKms::new(with_credentials(Moto::REGION, credentials), properties)?;
-            let client: Arc<dyn KeyManagementClient> = Arc::new(Remote::new(client, RemoteSettings::default()));
-            Ok(client)
-        };
-        registry.register("aws", make).unwrap();
-        registry
-    }
-
     fn all_properties(&self, more: &[(&str, String)]) -> HashMap<String, String> {
         let own = self.properties().map(|(name, value)| (name.to_owned(), value.to_owned()));
         own.into_iter().chain(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone()))).collect()
     }
 
     fn client(&self) -> Arc<dyn KeyManagementClient> {
-        Self::registry().from_catalog_properties(&self.all_properties(&[])).unwrap().unwrap()
+        registry().from_catalog_properties(&self.all_properties(&[])).unwrap().unwrap()
     }
 
     fn encryption(&self, clock: Arc<dyn Clock>) -> CatalogEncryption {
@@ -82,7 +69,7 @@ impl Aws {
             ("uri", format!("sqlite:{}", self.path("catalog.db"))),
             ("warehouse", self.path("warehouse")),
         ]);
-        catalog_from_properties_with_registry("lake", &properties, &Self::registry()).await.unwrap()
+        catalog_from_properties_with_registry("lake", &properties, &registry()).await.unwrap()
     }
 
     /// A command of the judge, with the KMS.
@@ -91,6 +78,19 @@ impl Aws {
         let options = properties.iter().flat_map(|property| ["--prop", property.as_str()]);
         judge::run(&command.iter().copied().chain(options).collect::<Vec<_>>())
     }
+}
+
+/// What makes clients of a [`Moto`] by Java's properties, with credentials that need not be looked for.
+pub(crate) fn registry() -> KmsRegistry {
+    let mut registry = KmsRegistry::empty();
+    let make = |properties: &HashMap<String, String>| {
+        let credentials = Credentials::new("testing", "testing", None, None, "test");
+        let client = AwsKms::new(with_credentials(Moto::REGION, credentials), properties)?;
+        let client: Arc<dyn KeyManagementClient> = Arc::new(Remote::new(client, RemoteSettings::default()));
+        Ok(client)
+    };
+    registry.register("aws", make).unwrap();
+    registry
 }
 
 fn counted(counts: &[(&str, usize)]) -> BTreeMap<String, usize> {

@@ -11,18 +11,17 @@ use lakelock_datafusion::session_context;
 use lakelock_iceberg::schema_text::parse_schema;
 use lakelock_iceberg::spec::TableIdent;
 use lakelock_interop::hive::{Metastore, Spark};
-use lakelock_interop::servers::SeaweedFs;
+use lakelock_interop::servers::{Moto, SeaweedFs};
 use lakelock_kms::{Keystore, KmsRegistry, Protection};
 use serde_json::{Value, json};
 
-use crate::rows;
 use crate::tables::{MASTER_KEY, query};
+use crate::{aws, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spark_and_lakelock_take_turns_in_s3() {
+async fn spark_and_lakelock_take_turns_on_a_server_with_sse() {
     let folder = tempfile::tempdir().unwrap();
     let metastore = Metastore::start(folder.path());
-
     let seaweedfs = SeaweedFs::start(&folder.path().join("seaweedfs"));
     let s3 = self::s3(seaweedfs.url());
     let keystore = keystore(folder.path());
@@ -35,8 +34,23 @@ async fn spark_and_lakelock_take_turns_in_s3() {
     ];
     let lake = Lake::open("keystore", &metastore, &[&s3[..], &own].concat(), &KmsRegistry::with_builtins()).await;
     let with_region = [&s3[..], &[("client.region", "us-east-1")]].concat();
-    let mut spark = Spark::start_with(&metastore, &folder.path().join("spark-keystore"), &for_spark(&with_region));
+    let mut spark = Spark::start_with(&metastore, &folder.path().join("spark"), &for_spark(&with_region));
     take_turns(&lake, &mut spark, "keyA").await;
+}
+
+/// The same properties for both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spark_and_lakelock_take_turns_under_a_key_of_aws() {
+    let folder = tempfile::tempdir().unwrap();
+    let metastore = Metastore::start(folder.path());
+    let moto = Moto::start(&folder.path().join("moto"));
+    let key = moto.create_key("alias/lake");
+    let s3 = self::s3(moto.url());
+    let kms = [("encryption.kms-type", "aws"), ("kms.endpoint", moto.url()), ("client.region", Moto::REGION)];
+    let properties = [&s3[..], &kms].concat();
+    let lake = Lake::open("aws", &metastore, &properties, &aws::registry()).await;
+    let mut spark = Spark::start_with(&metastore, &folder.path().join("spark"), &for_spark(&properties));
+    take_turns(&lake, &mut spark, &key).await;
 }
 
 const WAREHOUSE: &str = "s3://lake/warehouse";
