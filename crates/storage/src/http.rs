@@ -35,8 +35,8 @@ impl HttpSettings {
             properties.milliseconds(&[&names[0], &names[1]], default)
         };
         let retries = names("retry.num-retries");
-        let retries = properties.number(&[&retries[0], &retries[1]], 7, 0..=100)?;
-        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(20));
+        let retries = properties.number(&[&retries[0], &retries[1]], 10, 0..=100)?;
+        let (first, longest) = (Duration::from_millis(200), Duration::from_secs(20));
         let backoff = BackoffConfig {
             init_backoff: milliseconds("retry.min-wait-ms", first)?,
             max_backoff: milliseconds("retry.max-wait-ms", longest)?,
