@@ -100,7 +100,8 @@ def seaweedfs():
     command = [SERVERS / "venv/bin/weed", "-logtostderr=false", "server", "-s3", "-ip=127.0.0.1", f"-dir={FOLDER}"]
     command += [f"-{name}={port}" for name, port in zip(names, ports)]
     command += ["-volume.max=100", "-master.volumeSizeLimitMB=64", "-volume.preStopSeconds=0", f"-s3.config={config}"]
-    command += ["-s3.autoCreateBucket=false", "-s3.port.iceberg=0", "-master.telemetry=false"]
+    command += ["-s3.autoCreateBucket=false", "-s3.port.iceberg=0", "-s3.port.lance=0"]
+    command += ["-master.telemetry=false"]
     # The key of SSE-S3.
     os.environ["WEED_S3_SSE_KEY"] = "lakelock"
     return f"http://127.0.0.1:{ports[6]}", command, make_bucket
@@ -167,17 +168,34 @@ def answers(url):
 
 FOLDER.mkdir(parents=True, exist_ok=True)
 kinds = {"azurite": azurite, "clouds": google_and_azure, "moto": moto, "openbao": openbao, "seaweedfs": seaweedfs}
-url, command, prepare = kinds[sys.argv[2]]()
+ATTEMPTS = 4
+
+
+def last_words():
+    log = FOLDER / f"{sys.argv[2]}.log"
+    return "\n".join(log.read_text(errors="replace").splitlines()[-15:]) if log.exists() else ""
+
+
 process = None
-if command:
-    with (FOLDER / f"{sys.argv[2]}.log").open("wb") as log:
-        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 try:
-    while not answers(url):
-        if process and process.poll() is not None:
-            sys.exit(f"{sys.argv[2]} has ended: see {FOLDER}")
-        time.sleep(0.05)
-    prepare(url)
+    for attempt in range(1, ATTEMPTS + 1):
+        url, command, prepare = kinds[sys.argv[2]]()
+        if command:
+            with (FOLDER / f"{sys.argv[2]}.log").open("wb") as log:
+                words = [str(word) for word in command]
+                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while not (answering := answers(url)) and not (process and process.poll() is not None):
+            time.sleep(0.05)
+        # A port that was free a moment ago may have been taken by another server that starts.
+        if answering and not (process and process.poll() is not None):
+            break
+        if attempt == ATTEMPTS:
+            sys.exit(f"{sys.argv[2]} has ended:\n{last_words()}")
+    try:
+        prepare(url)
+    except Exception:
+        print(last_words(), file=sys.stderr)
+        raise
     print(url, flush=True)
     sys.stdin.read()
 finally:

@@ -41,6 +41,10 @@ pub(crate) struct Source {
 impl Source {
     /// Looks at a file; the format comes from its name unless given.
     pub(crate) fn new(path: PathBuf, format: Option<FileFormat>) -> Result<Self> {
+        if path.to_str().is_some_and(|path| path.contains("://")) {
+            return Err(Failure::usage(format!("files to load are local, and {} is not", path.display()))
+                .hint("download it first, or `lakelock load ... /dev/stdin --format csv` from a pipe"));
+        }
         let metadata = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?;
         if metadata.is_dir() {
             return Err(Failure::new(format!("{} is a folder, not a file", path.display())));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a panic is how a test fails")]
 
+mod buckets;
 mod canary;
 mod demo;
 mod ducklake;
