@@ -82,6 +82,20 @@ pub(crate) fn not_found(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::NotFound, message)
 }
 
+/// What `SlateDB` says to a reader of the catalog at `location`, which is not told when objects go that it needs.
+pub(crate) fn from_reader(error: slatedb::Error, location: &str) -> Error {
+    type Cause = std::sync::Arc<object_store_slatedb::Error>;
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<Cause>()).map(AsRef::as_ref);
+    if !matches!(cause, Some(object_store_slatedb::Error::NotFound { .. })) {
+        return from_slatedb(error, location, "read");
+    }
+    let message = format!(
+        "the catalog {location} no longer has what this transaction reads: it began too long ago. Begin another one; to read \
+         for longer, open a checkpoint"
+    );
+    Error::new(ErrorKind::Storage, message).with_source(error)
+}
+
 /// What `SlateDB` says of the catalog at `location` while `doing` something. Being fenced is told apart by the caller, who knows
 /// more about it.
 pub(crate) fn from_slatedb(error: slatedb::Error, location: &str, doing: &str) -> Error {

@@ -9,7 +9,7 @@ use slatedb::{
 };
 use tokio::runtime::Handle;
 
-use crate::error::{Result, from_slatedb};
+use crate::error::{Error, Result, from_reader, from_slatedb};
 
 /// An unchanging state of the store. A clone is the same one.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl View {
             Source::Snapshot(snapshot) => snapshot.get_with_options(key, &options).await,
             Source::Reader(reader) => reader.reader.get_with_options(key, &options).await,
         };
-        found.map_err(|error| from_slatedb(error, &self.location, "read"))
+        found.map_err(|error| self.failed(error))
     }
 
     /// What is stored from a key to just before another one, in order.
@@ -78,8 +78,15 @@ impl View {
             Source::Snapshot(snapshot) => snapshot.scan_with_options(from..to, options).await,
             Source::Reader(reader) => reader.reader.scan_with_options(from..to, options).await,
         };
-        let entries = found.map_err(|error| from_slatedb(error, &self.location, "read"))?;
-        Ok(Entries { entries, location: Arc::clone(&self.location) })
+        let entries = found.map_err(|error| self.failed(error))?;
+        Ok(Entries { entries, view: self.clone() })
+    }
+
+    fn failed(&self, error: slatedb::Error) -> Error {
+        match self.source {
+            Source::Snapshot(_) => from_slatedb(error, &self.location, "read"),
+            Source::Reader(_) => from_reader(error, &self.location),
+        }
     }
 
     /// The first entry in this order from a key to just before another one.
@@ -101,7 +108,7 @@ impl View {
 /// The entries of a scan.
 pub(crate) struct Entries {
     entries: DbIterator,
-    location: Arc<str>,
+    view: View,
 }
 
 impl Entries {
@@ -109,7 +116,7 @@ impl Entries {
     pub(crate) async fn next(&mut self) -> Result<Option<(Bytes, Bytes)>> {
         match self.entries.next().await {
             Ok(entry) => Ok(entry.map(|entry| (entry.key, entry.value))),
-            Err(error) => Err(from_slatedb(error, &self.location, "read")),
+            Err(error) => Err(self.view.failed(error)),
         }
     }
 }

@@ -144,3 +144,23 @@ async fn of_those_who_update_a_local_file_one_succeeds() {
     let listed: Vec<_> = Storage::local().list(folder.path().to_str().unwrap()).await.unwrap();
     assert_eq!(listed.into_iter().map(|file| file.location).collect::<Vec<_>>(), [location]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_began_too_long_ago_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("lake").to_str().unwrap().to_owned();
+    let storage = Storage::local();
+    let lake = Lake::open(&storage, &location, writing()).await.unwrap();
+    let table = create(&lake, "files").await;
+    let mut transaction = lake.begin().await.unwrap();
+    let rows = (0..5000).map(|id| File::new(id, 1, None, &"p".repeat(100)).encode());
+    transaction.insert(table, rows.collect()).await.unwrap();
+    transaction.commit().await.unwrap();
+    lake.close().await.unwrap();
+
+    let reader = Lake::open(&storage, &location, reading()).await.unwrap();
+    let transaction = reader.begin().await.unwrap();
+    std::fs::remove_dir_all(folder.path().join("lake/compacted")).unwrap();
+    let read = transaction.scan(table, &[]).unwrap().collect().await;
+    assert_fails(read.map(|rows| rows.len()), ErrorKind::Storage, &[&location, "began too long ago", "checkpoint"]);
+}
