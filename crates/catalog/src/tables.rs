@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lakelock_iceberg::Table;
 use lakelock_iceberg::encryption::{
-    CatalogEncryption, DATA_KEY_LENGTH, EncryptingFileIO, EncryptionProperties, KEY_ID,
+    CatalogEncryption, DATA_KEY_LENGTH, EncryptingFileIO, EncryptionProperties, KEY_ID, ManifestCache,
 };
 use lakelock_iceberg::metadata::TableDocument;
 use lakelock_iceberg::spec::TableIdent;
@@ -41,6 +41,7 @@ pub(crate) struct Tables {
     warehouse: Option<String>,
     pub(crate) storage: Storage,
     encryption: CatalogEncryption,
+    manifests: Option<Arc<ManifestCache>>,
     pub(crate) pointers: Box<dyn PointerStore>,
     pub(crate) documents: DocumentCache,
 }
@@ -80,6 +81,7 @@ impl Tables {
             warehouse: warehouse.map(names::warehouse).transpose()?,
             storage: Storage::from_properties(properties)?,
             encryption: CatalogEncryption::from_properties(registry, properties)?,
+            manifests: ManifestCache::from_properties(properties)?.map(Arc::new),
             pointers,
             documents: DocumentCache::default(),
         })
@@ -185,7 +187,7 @@ impl Tables {
         // The load has made sure that the table's key id is the pinned one.
         let properties = EncryptionProperties::from_table(loaded.document.metadata())?;
         let manager = self.encryption.manager(&table.to_string(), properties);
-        let io = EncryptingFileIO::new(self.storage.clone(), manager);
+        let io = EncryptingFileIO::new(self.storage.clone(), manager).with_manifest_cache(self.manifests.clone());
         Ok(Table::new(table.clone(), loaded.document.clone(), loaded.location.clone(), io))
     }
 

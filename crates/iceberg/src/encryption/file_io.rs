@@ -9,7 +9,8 @@ use lakelock_crypto::StandardKeyMetadata;
 use lakelock_crypto::ags1::Layout;
 use lakelock_storage::{EncryptedReader, Storage, write_encrypted};
 
-use super::{ALLOW_PLAINTEXT_FILES, EncodedKeyMetadata, EncryptionManager};
+use super::manifest_cache::CacheKey;
+use super::{ALLOW_PLAINTEXT_FILES, EncodedKeyMetadata, EncryptionManager, ManifestCache};
 use crate::{Error, ErrorKind, Result};
 
 /// Opens and writes a table's files, encrypting and decrypting by itself. Cloning is cheap.
@@ -17,6 +18,7 @@ use crate::{Error, ErrorKind, Result};
 pub struct EncryptingFileIO {
     storage: Storage,
     manager: Arc<dyn EncryptionManager>,
+    manifests: Option<Arc<ManifestCache>>,
 }
 
 /// A file written, or to be written, through [`EncryptingFileIO`].
@@ -74,7 +76,13 @@ impl EncryptingFileIO {
     /// Combines storage with the table's encryption.
     #[must_use]
     pub fn new(storage: Storage, manager: Arc<dyn EncryptionManager>) -> Self {
-        Self { storage, manager }
+        Self { storage, manager, manifests: None }
+    }
+
+    /// The same with a cache for manifests, which the tables of a catalog share.
+    #[must_use]
+    pub fn with_manifest_cache(self, manifests: Option<Arc<ManifestCache>>) -> Self {
+        Self { manifests, ..self }
     }
 
     /// The storage below, which neither encrypts nor decrypts: for metadata.json and for Parquet, whose encryption is
@@ -89,7 +97,7 @@ impl EncryptingFileIO {
         self,
         make: impl FnOnce(Arc<dyn EncryptionManager>) -> Arc<dyn EncryptionManager>,
     ) -> Self {
-        Self { storage: self.storage, manager: make(self.manager) }
+        Self { manager: make(self.manager), ..self }
     }
 
     /// The table's encryption.
@@ -110,6 +118,24 @@ impl EncryptingFileIO {
             return self.storage.read(location).await.map_err(|error| from_storage("read", location, error));
         };
         self.decrypting(location, key_metadata)?.read_all().await.map_err(|error| from_storage("read", location, error))
+    }
+
+    /// Reads a manifest that a manifest list of the table has, decrypted, or takes it from the cache.
+    pub(crate) async fn read_manifest(
+        &self,
+        location: &str,
+        key_metadata: Option<&EncodedKeyMetadata>,
+    ) -> Result<Bytes> {
+        // What may not be read is not in the cache, but the error tells why.
+        let key = self.file_key(location, key_metadata)?;
+        let (Some(cache), Some(encoded)) = (&self.manifests, key_metadata) else {
+            return self.read(location, key.as_ref()).await;
+        };
+        let cached = CacheKey::new(location, encoded);
+        match cache.get(cached) {
+            Some(plain) => Ok(plain),
+            None => Ok(cache.insert(cached, self.read(location, key.as_ref()).await?)),
+        }
     }
 
     /// Reads a part of a file that is read as AGS1 if it is encrypted: `range` counts plaintext bytes.

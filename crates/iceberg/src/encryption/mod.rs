@@ -9,6 +9,7 @@ mod file_io;
 mod file_reader;
 mod kek_cache;
 mod key_metadata;
+mod manifest_cache;
 mod no_kms;
 mod plaintext;
 mod properties;
@@ -29,6 +30,9 @@ pub(crate) use file_io::encrypted_length;
 pub use file_io::{EncryptingFileIO, PendingFile, WrittenFile};
 pub use file_reader::FileReader;
 pub use key_metadata::EncodedKeyMetadata;
+pub use manifest_cache::{
+    MANIFEST_CACHE_ENABLED, MANIFEST_CACHE_MAX_CONTENT_LENGTH, MANIFEST_CACHE_MAX_TOTAL_BYTES, ManifestCache,
+};
 pub use no_kms::NoKmsEncryptionManager;
 pub use plaintext::PlaintextEncryptionManager;
 pub use properties::{DATA_KEY_LENGTH, EncryptionProperties, KEY_ID};

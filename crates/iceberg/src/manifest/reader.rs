@@ -38,8 +38,7 @@ impl Manifest {
     /// opening it.
     pub async fn read(io: &EncryptingFileIO, metadata: &TableMetadata, file: &ManifestFile) -> Result<Self> {
         let location = file.manifest_path.as_str();
-        let key = io.file_key(location, file.key_metadata.as_ref())?;
-        let bytes = io.read(location, key.as_ref()).await?;
+        let bytes = io.read_manifest(location, file.key_metadata.as_ref()).await?;
         // A column dropped since leaves the types of the time of writing.
         let current = metadata
             .partition_spec_by_id(file.partition_spec_id)

@@ -104,6 +104,28 @@ async fn files_come_back_through_their_key_metadata_and_only_so() {
 }
 
 #[tokio::test]
+async fn a_cached_manifest_is_had_by_its_own_key_alone() {
+    let metadata = java_table(|_| ());
+    let storage = Storage::in_memory();
+    let cache = Some(Arc::new(ManifestCache::new(10_000, 10_000)));
+    let io = EncryptingFileIO::new(storage.clone(), Setting::new().manager(&metadata));
+    let io = io.with_manifest_cache(cache.clone());
+    let location = "memory://t/m.avro";
+    let written = io.write(location, vec![7; 3000]).await.unwrap();
+    let key = written.key_metadata.as_ref();
+    assert_eq!(io.read_manifest(location, key).await.unwrap(), vec![7; 3000]);
+    storage.delete(location).await.unwrap();
+    assert_eq!(io.read_manifest(location, key).await.unwrap(), vec![7; 3000]);
+
+    let other = EncodedKeyMetadata::from(&list_key(written.stored_length));
+    assert_eq!(io.read_manifest(location, Some(&other)).await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(io.read_manifest(location, None).await.unwrap_err().kind(), ErrorKind::InvalidData);
+    let plaintext = EncryptingFileIO::new(storage, CatalogEncryption::new(None).manager("db.t", None));
+    let error = plaintext.with_manifest_cache(cache).read_manifest(location, key).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+}
+
+#[tokio::test]
 async fn a_reader_told_so_takes_plaintext_files_and_a_writer_never_makes_them() {
     let metadata = java_table(|_| ());
     let properties = EncryptionProperties::from_table(&metadata).unwrap();
