@@ -22,7 +22,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lakelock_catalog::Catalog;
-use lakelock_iceberg::arrow_schema::{schema_to_arrow, unreadable_type};
+use lakelock_iceberg::arrow_schema::{field_id, schema_to_arrow, unreadable_type};
 use lakelock_iceberg::metadata_table::UnifiedPartition;
 use lakelock_iceberg::name_mapping::NameMapping;
 use lakelock_iceberg::scan::{FileScanTask, TableScan};
@@ -226,14 +226,17 @@ impl TableProvider for LakelockTableProvider {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.check_readable(&*project_schema(&self.schema, projection)?)?;
+        let projected = project_schema(&self.schema, projection)?;
+        self.check_readable(&projected)?;
         let predicate = to_predicate(filters, self.scan.schema());
-        let mut tasks = self.scan.clone().with_filter(predicate).plan().await.map_err(external)?.tasks;
+        let scan = self.scan.clone().with_filter(predicate);
+        let scan = scan.with_statistics(projected.fields().iter().filter_map(|field| field_id(field)));
+        let mut tasks = scan.plan().await.map_err(external)?.tasks;
         if let (Some(limit), true) = (limit, filters.is_empty()) {
             truncate(&mut tasks, limit);
         }
         if tasks.is_empty() {
-            return Ok(Arc::new(EmptyExec::new(project_schema(&self.schema, projection)?)));
+            return Ok(Arc::new(EmptyExec::new(projected)));
         }
 
         let equality = EqualityDeletes::plan(&tasks, self.scan.schema(), self.table.metadata())?;

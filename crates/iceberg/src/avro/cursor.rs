@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What is wrong with some bytes; the file and the place are added by who knows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed(pub(super) &'static str);
+pub(crate) struct Malformed(pub(crate) &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,38 +14,45 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-pub(super) type Decoded<T> = Result<T, Malformed>;
+pub(crate) type Decoded<T> = Result<T, Malformed>;
 
 /// The value ends after the bytes do.
-pub(super) const CUT_OFF: Malformed = Malformed("a value is cut off");
+pub(crate) const CUT_OFF: Malformed = Malformed("a value is cut off");
 
 /// Takes values off the front of some bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'a>(&'a [u8]);
+pub(crate) struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
     /// Bytes that are left.
-    pub(super) fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn take(&mut self, length: usize) -> Decoded<&'a [u8]> {
+    /// The bytes that are left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, length: usize) -> Decoded<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(CUT_OFF)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
+    #[inline]
+    pub(crate) fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(CUT_OFF)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    pub(super) fn boolean(&mut self) -> Decoded<bool> {
+    pub(crate) fn boolean(&mut self) -> Decoded<bool> {
         match self.array()? {
             [0] => Ok(false),
             [1] => Ok(true),
@@ -53,22 +60,47 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn int(&mut self) -> Decoded<i32> {
+    #[inline]
+    pub(crate) fn int(&mut self) -> Decoded<i32> {
         i32::try_from(self.long()?).map_err(|_| Malformed("an int has more than 32 bits"))
     }
 
-    pub(super) fn long(&mut self) -> Decoded<i64> {
-        // Most are of one byte.
-        if let [first, rest @ ..] = self.0
-            && first & 0x80 == 0
-        {
-            self.0 = rest;
-            return Ok(unzigzag(u64::from(*first)));
+    #[inline]
+    pub(crate) fn long(&mut self) -> Decoded<i64> {
+        // Most are of one byte, and nearly all of less than nine.
+        let Some(next) = self.0.first_chunk().map(|next| u64::from_le_bytes(*next)) else { return self.long_at_end() };
+        if next & 0x80 == 0 {
+            self.0 = &self.0[1..];
+            return Ok(unzigzag(next & 0x7f));
         }
-        self.long_varint()
+        let ends = !next & 0x8080_8080_8080_8080;
+        if ends == 0 {
+            return self.long_at_end();
+        }
+        self.0 = &self.0[ends.trailing_zeros() as usize / 8 + 1..];
+        // The bytes up to the first without the highest bit: seven bits of each move together.
+        let bits = next & (ends ^ (ends - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+        let bits = (bits & 0x007f_007f_007f_007f) | ((bits & 0x7f00_7f00_7f00_7f00) >> 1);
+        let bits = (bits & 0x0000_3fff_0000_3fff) | ((bits & 0x3fff_0000_3fff_0000) >> 2);
+        let bits = (bits & 0x0fff_ffff) | ((bits & 0x0fff_ffff_0000_0000) >> 4);
+        Ok(unzigzag(bits))
     }
 
-    fn long_varint(&mut self) -> Decoded<i64> {
+    /// Takes a number off and tells only whether it is negative.
+    #[inline]
+    pub(crate) fn pass_long(&mut self) -> Decoded<bool> {
+        let next = self.0.first_chunk().map_or(0x8080_8080_8080_8080, |next| u64::from_le_bytes(*next));
+        let ends = !next & 0x8080_8080_8080_8080;
+        if ends == 0 {
+            return self.long_at_end().map(|number| number < 0);
+        }
+        self.0 = &self.0[ends.trailing_zeros() as usize / 8 + 1..];
+        Ok(next & 1 == 1)
+    }
+
+    /// Byte by byte, as there are few left, or many in the number.
+    #[cold]
+    fn long_at_end(&mut self) -> Decoded<i64> {
         let mut value = 0_u64;
         for (at, byte) in self.0.iter().take(MAX_VARINT_LENGTH).enumerate() {
             let bits = u64::from(byte & 0x7f);
@@ -85,17 +117,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length, or an index.
-    pub(super) fn length(&mut self) -> Decoded<usize> {
+    #[inline]
+    pub(crate) fn length(&mut self) -> Decoded<usize> {
         usize::try_from(self.long()?).map_err(|_| Malformed("a length is negative or beyond memory"))
     }
 
-    pub(super) fn bytes(&mut self) -> Decoded<&'a [u8]> {
+    #[inline]
+    pub(crate) fn bytes(&mut self) -> Decoded<&'a [u8]> {
         let length = self.length()?;
         self.take(length)
     }
 
     /// The head of a block of an array or map: how many items it has, and of how many bytes if it says; `None` at the end.
-    pub(super) fn items(&mut self) -> Decoded<Option<(u64, Option<usize>)>> {
+    #[inline]
+    pub(crate) fn items(&mut self) -> Decoded<Option<(u64, Option<usize>)>> {
         match self.long()? {
             0 => Ok(None),
             count @ 1.. => Ok(Some((count.unsigned_abs(), None))),
@@ -105,7 +140,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Ten bytes of seven bits hold 64.
-pub(super) const MAX_VARINT_LENGTH: usize = 10;
+pub(crate) const MAX_VARINT_LENGTH: usize = 10;
 
 const TOO_LONG: Malformed = Malformed("a number has more than 64 bits");
 
@@ -116,6 +151,25 @@ fn unzigzag(value: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_read_whatever_follows() {
+        for number in (0..63).flat_map(|bit| [1_i64 << bit, (1 << bit) - 1, -1 << bit, i64::MIN, i64::MAX]) {
+            let (mut bytes, mut rest) = (Vec::new(), (number << 1 ^ number >> 63).cast_unsigned());
+            while rest >= 0x80 {
+                bytes.push(rest.to_le_bytes()[0] | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest.to_le_bytes()[0]);
+            for follows in [&[][..], &[0; 9], &[0xff; 9]] {
+                let all = [&bytes, follows].concat();
+                let mut cursor = Cursor::new(&all);
+                assert_eq!((cursor.long(), cursor.rest()), (Ok(number), follows), "{all:x?}");
+                let mut cursor = Cursor::new(&all);
+                assert_eq!((cursor.pass_long(), cursor.rest()), (Ok(number < 0), follows), "{all:x?}");
+            }
+        }
+    }
 
     #[test]
     fn numbers_are_read_up_to_their_limits() {

@@ -28,7 +28,9 @@ use std::collections::HashSet;
 use arrow::datatypes::{DataType, Fields};
 
 pub use blocks::BlockIndex;
+pub(crate) use cursor::{Cursor, Decoded, Malformed};
 pub use file::{AvroFile, AvroRead, AvroRows};
+pub(crate) use schema::{Field, Node};
 
 use crate::arrow_schema::field_id;
 

@@ -16,7 +16,7 @@ const MAX_TYPES: usize = 100_000;
 
 /// A type.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Null,
     Boolean,
     /// An int, as the Arrow type that it stands for.
@@ -39,23 +39,23 @@ pub(super) enum Node {
 
 /// A field of a record, the elements of an array, the keys or values of a map.
 #[derive(Debug, Clone)]
-pub(super) struct Field {
-    pub(super) name: String,
+pub(crate) struct Field {
+    pub(crate) name: String,
     pub(super) id: Option<i32>,
-    pub(super) node: Node,
+    pub(crate) node: Node,
 }
 
 /// Items in a row.
 #[derive(Debug, Clone)]
-pub(super) struct Array {
-    pub(super) element: Field,
+pub(crate) struct Array {
+    pub(crate) element: Field,
     /// Whether the elements are the keys and values of a map.
     pub(super) is_map: bool,
 }
 
 /// What a map has, keys being strings.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub(super) key_id: Option<i32>,
     pub(super) value: Field,
 }
@@ -67,8 +67,15 @@ impl Node {
     /// What is wrong with it, in words.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        let mut parser = Parser::default();
-        parser.node(&json, "").map(|typed| typed.node)
+        Self::from_json(&json)
+    }
+
+    /// What a schema describes that is JSON already.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(crate) fn from_json(json: &Value) -> Result<Self, String> {
+        Parser::default().node(json, "").map(|typed| typed.node)
     }
 
     /// The least number of bytes that a value takes.

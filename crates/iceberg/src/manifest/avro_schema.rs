@@ -110,7 +110,16 @@ pub(super) enum FixedForm {
 /// Logical types are left out: they change no byte, and the library's decimals hold 96 bits only. Of names, only those
 /// of fixed types may be referred to, as Java does for two decimals of one precision: a schema cannot recur.
 pub(super) fn record_schema(json: &Value, fixed: FixedForm) -> Result<Schema, String> {
-    let reduced = Reducer { fixed, names: BTreeMap::new() }.reduce(json)?;
+    compile(&reduce(json, fixed)?)
+}
+
+/// The first half of [`record_schema`]: what of a schema decides the bytes, as JSON.
+pub(super) fn reduce(json: &Value, fixed: FixedForm) -> Result<Value, String> {
+    Reducer { fixed, names: BTreeMap::new() }.reduce(json)
+}
+
+/// The other half.
+pub(super) fn compile(reduced: &Value) -> Result<Schema, String> {
     reduced.to_string().parse().map_err(|e: serde_avro_fast::schema::SchemaError| e.to_string())
 }
 

@@ -8,8 +8,8 @@
 //! buffer is sized by a number from the file. The schema in the header carries Iceberg's attributes, while the one that
 //! decodes a record is reduced to what Avro's binary form needs. And what was unpacked holds keys: it is wiped.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io::{Read, Write};
+use std::collections::BTreeMap;
+use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 use serde_avro_fast::Schema;
@@ -18,141 +18,16 @@ use serde_avro_fast::de::{DeserializerConfig, DeserializerState};
 use serde_avro_fast::ser::SerializerConfig;
 use zeroize::Zeroizing;
 
-use super::ByteBuf;
-use crate::properties::{self as table_properties, number};
+use super::codec::Unpacker;
+use super::{ByteBuf, Codec};
+use crate::avro::Cursor;
 use crate::{Error, ErrorKind, Result};
 
 const MAGIC: [u8; 4] = *b"Obj\x01";
 const SYNC_LENGTH: usize = 16;
 
-const CODEC_PROPERTY: &str = "write.manifest.compression-codec";
-const LEVEL_PROPERTY: &str = "write.manifest.compression-level";
-
 /// Records are gathered up to about this many bytes before a block is closed, as Java does.
 const BLOCK_LENGTH: usize = 64_000;
-
-/// What one block may unpack to. Writers close a block near 64 KB, or after one record; some write a whole manifest
-/// list as one block.
-const MAX_BLOCK_LENGTH: u64 = 256 << 20;
-
-/// How blocks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codec {
-    /// DEFLATE (RFC 1951), Java's default: `gzip` in table properties, `deflate` in files.
-    Deflate {
-        /// 0 to 9.
-        level: u32,
-    },
-    /// Not compressed.
-    Null,
-    /// Snappy with a CRC-32 of the plain bytes.
-    Snappy,
-    /// Zstandard.
-    Zstandard {
-        /// 1 to 22.
-        level: i32,
-    },
-}
-
-impl Codec {
-    /// What manifest lists are always written with, and manifests by default.
-    pub const DEFAULT: Self = Self::Deflate { level: 6 };
-
-    /// The codec that table properties ask for: `write.manifest.compression-codec` and `write.manifest.compression-level`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::InvalidInput`] for an unknown codec or level.
-    pub fn from_properties(properties: &HashMap<String, String>) -> Result<Self> {
-        let codec = properties.get(CODEC_PROPERTY).map_or("gzip", String::as_str);
-        match codec.to_ascii_lowercase().as_str() {
-            "gzip" => Ok(Self::Deflate { level: number(properties, LEVEL_PROPERTY, 6, 0..=9)? }),
-            "snappy" => Ok(Self::Snappy),
-            "uncompressed" => Ok(Self::Null),
-            "zstd" => Ok(Self::Zstandard { level: number(properties, LEVEL_PROPERTY, 1, 1..=22)? }),
-            _ => Err(table_properties::invalid(CODEC_PROPERTY, codec, "one of gzip, snappy, zstd, uncompressed")),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Deflate { .. } => "deflate",
-            Self::Null => "null",
-            Self::Snappy => "snappy",
-            Self::Zstandard { .. } => "zstandard",
-        }
-    }
-
-    /// Packs a block.
-    pub(crate) fn compress(self, plain: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
-        match self {
-            Self::Deflate { level } => {
-                let mut encoder = flate2::write::DeflateEncoder::new(out, flate2::Compression::new(level));
-                encoder.write_all(plain)?;
-                encoder.finish().map(drop)
-            }
-            Self::Null => out.write_all(plain),
-            Self::Snappy => {
-                let packed = snap::raw::Encoder::new().compress_vec(plain)?;
-                out.write_all(&packed)?;
-                out.write_all(&crc32fast::hash(plain).to_be_bytes())
-            }
-            Self::Zstandard { level } => {
-                let mut encoder = zstd::stream::write::Encoder::new(out, level)?;
-                encoder.write_all(plain)?;
-                encoder.finish().map(drop)
-            }
-        }
-    }
-
-    /// The codec of this name in the header of a file, with a level for writing.
-    pub(crate) fn of_file(name: &[u8]) -> Option<Self> {
-        match name {
-            b"deflate" => Some(Self::DEFAULT),
-            b"null" => Some(Self::Null),
-            b"snappy" => Some(Self::Snappy),
-            b"zstandard" => Some(Self::Zstandard { level: 1 }),
-            _ => None,
-        }
-    }
-
-    /// Unpacks a block, which may be of anybody's making.
-    pub(crate) fn decompress(self, packed: &[u8]) -> std::io::Result<Zeroizing<Vec<u8>>> {
-        match self {
-            Self::Deflate { .. } => read_limited(flate2::read::DeflateDecoder::new(packed)),
-            Self::Null => Ok(Zeroizing::new(packed.to_vec())),
-            Self::Snappy => {
-                let Some((packed, crc)) = packed.split_last_chunk::<4>() else {
-                    return Err(invalid("a snappy block without its checksum"));
-                };
-                // The length is the attacker's; Snappy cannot pack more than about 21 to 1.
-                let length = snap::raw::decompress_len(packed)?;
-                if length > packed.len().saturating_mul(32) || length as u64 > MAX_BLOCK_LENGTH {
-                    return Err(invalid("a snappy block with an impossible length"));
-                }
-                let plain = Zeroizing::new(snap::raw::Decoder::new().decompress_vec(packed)?);
-                if crc32fast::hash(&plain).to_be_bytes() != *crc {
-                    return Err(invalid("a snappy block with a wrong checksum"));
-                }
-                Ok(plain)
-            }
-            Self::Zstandard { .. } => read_limited(zstd::stream::read::Decoder::new(packed)?),
-        }
-    }
-}
-
-/// Reads what a decompressor yields, growing with what was really there.
-fn read_limited(decoder: impl Read) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    let mut plain = Zeroizing::new(Vec::new());
-    decoder.take(MAX_BLOCK_LENGTH + 1).read_to_end(&mut plain)?;
-    if plain.len() as u64 > MAX_BLOCK_LENGTH {
-        return Err(invalid("a block that unpacks to more than 256 MiB"));
-    }
-    Ok(plain)
-}
-
-fn invalid(what: &str) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, what)
-}
 
 /// An object container file whose header is read and whose blocks are not yet.
 #[derive(Debug)]
@@ -209,18 +84,11 @@ impl<'a> Container<'a> {
     /// Decodes all records; `schema` must describe the bytes of the one in the header.
     pub(super) fn records<T: for<'de> Deserialize<'de>>(&self, schema: &Schema) -> Result<Vec<T>> {
         let mut records = Vec::new();
-        let mut rest = self.blocks;
-        while !rest.is_empty() {
-            let (count, packed);
-            (count, packed, rest) = self.block(rest)?;
-            let plain = self
-                .codec
-                .decompress(packed)
-                .map_err(|e| damaged(self.location, "a block cannot be unpacked").with_source(e))?;
+        self.for_each_block::<Error>(|count, plain| {
             let mut config = DeserializerConfig::new(schema);
             // Each element that we read takes a byte or more.
             config.max_seq_size = plain.len();
-            let mut state = DeserializerState::with_config(SliceRead::new(&plain), config);
+            let mut state = DeserializerState::with_config(SliceRead::new(plain), config);
             for _ in 0..count {
                 records.push(T::deserialize(state.deserializer()).map_err(|e| {
                     let message = format!("its record {} is malformed", records.len());
@@ -228,38 +96,55 @@ impl<'a> Container<'a> {
                 })?);
             }
             let mut reader = state.into_reader();
-            if remaining(&plain, &mut reader).is_none_or(|left| !left.is_empty()) {
+            if remaining(plain, &mut reader).is_none_or(|left| !left.is_empty()) {
                 return Err(damaged(self.location, "a block holds more than its records"));
             }
-        }
+            Ok(())
+        })?;
         Ok(records)
+    }
+
+    /// Hands out the number of records of each block and their bytes, unpacked.
+    pub(super) fn for_each_block<E: From<Error>>(
+        &self,
+        mut read: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut unpacker = Unpacker::new(self.codec);
+        let mut rest = self.blocks;
+        while !rest.is_empty() {
+            let (count, packed);
+            (count, packed, rest) = self.block(rest)?;
+            let plain = unpacker
+                .unpack(packed)
+                .map_err(|e| damaged(self.location, "a block cannot be unpacked").with_source(e))?;
+            read(count, plain)?;
+        }
+        Ok(())
     }
 
     /// The records' bytes.
     #[cfg(test)]
     pub(super) fn plain_blocks(&self) -> Result<Vec<u8>> {
-        let (mut plain, mut rest) = (Vec::new(), self.blocks);
-        while !rest.is_empty() {
-            let (_, packed, next) = self.block(rest)?;
-            plain.extend_from_slice(&self.codec.decompress(packed).unwrap());
-            rest = next;
-        }
-        Ok(plain)
+        let mut all = Vec::new();
+        self.for_each_block::<Error>(|_, plain| {
+            all.extend_from_slice(plain);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// The record count and the packed bytes of the first block, and what follows it.
     fn block(&self, bytes: &'a [u8]) -> Result<(u64, &'a [u8], &'a [u8])> {
-        let cut = || damaged(self.location, "a block is cut off");
-        let (count, rest) = long(bytes).ok_or_else(cut)?;
-        let (length, rest) = long(rest).ok_or_else(cut)?;
-        let length = usize::try_from(length).map_err(|_| cut())?;
+        let cut = |e| damaged(self.location, "a block is cut off").with_source(e);
+        let mut cursor = Cursor::new(bytes);
+        let count = cursor.long().map_err(cut)?;
+        let packed = cursor.bytes().map_err(cut)?;
+        let sync = cursor.array::<SYNC_LENGTH>().map_err(cut)?;
         let count = u64::try_from(count).map_err(|_| damaged(self.location, "a block has a negative record count"))?;
-        let (packed, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
-        let (sync, rest) = rest.split_first_chunk::<SYNC_LENGTH>().ok_or_else(cut)?;
-        if *sync != self.sync {
+        if sync != self.sync {
             return Err(damaged(self.location, "a block does not end with the sync marker"));
         }
-        Ok((count, packed, rest))
+        Ok((count, packed, cursor.rest()))
     }
 }
 
@@ -339,19 +224,6 @@ fn remaining<'a>(whole: &'a [u8], reader: &mut SliceRead<'_>) -> Option<&'a [u8]
     use std::io::BufRead;
     let left = reader.fill_buf().ok()?.len();
     whole.len().checked_sub(left).map(|taken| &whole[taken..])
-}
-
-/// A zigzag varint and what follows it.
-fn long(bytes: &[u8]) -> Option<(i64, &[u8])> {
-    let mut value = 0u64;
-    for (i, byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * u32::try_from(i).ok()?)?;
-        if byte & 0x80 == 0 {
-            let value = (value >> 1).cast_signed() ^ -(value & 1).cast_signed();
-            return Some((value, &bytes[i + 1..]));
-        }
-    }
-    None
 }
 
 /// A length or count as a zigzag varint.

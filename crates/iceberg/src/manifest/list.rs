@@ -3,9 +3,9 @@
 use serde_avro_fast::ser::SerializerConfig;
 
 use super::avro_schema::{self, FixedForm};
-use super::container::{Codec, Container, ContainerWriter, damaged};
+use super::container::{Container, ContainerWriter, damaged};
 use super::record::{ManifestFileRecord, RawManifestFile};
-use super::{ManifestContent, ManifestFile};
+use super::{Codec, ManifestContent, ManifestFile};
 use crate::encryption::EncryptingFileIO;
 use crate::spec::{FormatVersion, Snapshot, TableMetadata};
 use crate::{Error, ErrorKind, Result};

@@ -9,6 +9,7 @@
 //! makes those bounds useless for anything but Java's own order.
 
 mod avro_schema;
+mod codec;
 mod container;
 mod entry;
 mod inspect;
@@ -16,13 +17,15 @@ mod list;
 mod manifest_file;
 mod reader;
 mod record;
+mod select;
+mod statistics;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod value;
 mod writer;
 
-pub use container::Codec;
+pub use codec::Codec;
 pub use entry::{DataFile, FileContent, FileFormat, ManifestEntry, ManifestStatus};
 pub use inspect::manifest_list_to_json;
 pub use list::{
@@ -30,6 +33,8 @@ pub use list::{
 };
 pub use manifest_file::{FieldSummary, ManifestContent, ManifestFile};
 pub use reader::Manifest;
+pub(crate) use select::{EntryFilter, Selected, select_entries};
+pub(crate) use statistics::{ColumnStatistics, FileStatistics};
 pub use writer::{EncodedManifest, ManifestOptions, ManifestWriter};
 
 use record::ByteBuf;

@@ -37,21 +37,15 @@ impl Manifest {
     /// [`ErrorKind::InvalidData`] naming the manifest when it is damaged, forged, or not what the list says; errors of
     /// opening it.
     pub async fn read(io: &EncryptingFileIO, metadata: &TableMetadata, file: &ManifestFile) -> Result<Self> {
+        let bytes = io.read_manifest(&file.manifest_path, file.key_metadata.as_ref()).await?;
+        Self::of_table(&bytes, metadata, file)
+    }
+
+    /// The manifest of a table's manifest list that has these bytes.
+    pub(super) fn of_table(bytes: &[u8], metadata: &TableMetadata, file: &ManifestFile) -> Result<Self> {
         let location = file.manifest_path.as_str();
-        let bytes = io.read_manifest(location, file.key_metadata.as_ref()).await?;
-        // A column dropped since leaves the types of the time of writing.
-        let current = metadata
-            .partition_spec_by_id(file.partition_spec_id)
-            .and_then(|spec| spec.partition_type(metadata.current_schema()).ok());
-        let mut manifest = Self::decode_as(&bytes, location, current)?;
-        let (spec, content) = (manifest.partition_spec.spec_id(), manifest.content);
-        if spec != file.partition_spec_id || content != file.content {
-            let what = format!(
-                "it holds {content:?} of partition spec {spec}, its list says {:?} of {}",
-                file.content, file.partition_spec_id
-            );
-            return Err(damaged(location, &what));
-        }
+        let mut manifest = Self::decode_as(bytes, location, current_partition_type(metadata, file))?;
+        check_listed(manifest.partition_spec.spec_id(), manifest.content, file)?;
         manifest.inherit(file)?;
         if metadata.format_version() >= FormatVersion::V3 {
             manifest.check_row_ids(metadata, location)?;
@@ -70,13 +64,7 @@ impl Manifest {
     fn decode_as(bytes: &[u8], location: &str, partition_type: Option<StructType>) -> Result<Self> {
         let container = Container::open(bytes, location)?;
         let header = Header::read(&container, location)?;
-        let partition_type = match partition_type {
-            Some(given) => given,
-            None => header
-                .partition_spec
-                .partition_type(&header.schema)
-                .map_err(|e| damaged(location, "its partition spec does not fit its schema").with_source(e))?,
-        };
+        let partition_type = partition_type.map_or_else(|| header.partition_type(location), Ok)?;
         let entries = entries(&container, location, &header, &partition_type)?;
         Ok(Self {
             format_version: header.format_version,
@@ -98,25 +86,12 @@ impl Manifest {
     /// # Errors
     /// [`ErrorKind::InvalidData`] when row ids overflow.
     pub fn inherit(&mut self, file: &ManifestFile) -> Result<()> {
-        let mut next_row_id = file.first_row_id.filter(|_| self.content == ManifestContent::Data);
-        for entry in &mut self.entries {
-            entry.snapshot_id.get_or_insert(file.added_snapshot_id);
-            if entry.status == ManifestStatus::Added || file.sequence_number == 0 {
-                entry.sequence_number.get_or_insert(file.sequence_number);
-                entry.file_sequence_number.get_or_insert(file.sequence_number);
-            }
-            let data_file = &mut entry.data_file;
-            match &mut next_row_id {
-                None => data_file.first_row_id = None,
-                Some(_) if entry.status == ManifestStatus::Deleted || data_file.first_row_id.is_some() => {}
-                Some(next) => {
-                    data_file.first_row_id = Some(*next);
-                    *next = i64::try_from(data_file.record_count)
-                        .ok()
-                        .and_then(|rows| next.checked_add(rows))
-                        .ok_or_else(|| damaged(&file.manifest_path, "its row ids overflow"))?;
-                }
-            }
+        let mut inheritance = Inheritance::new(self.content, file);
+        for ManifestEntry { status, snapshot_id, sequence_number, file_sequence_number, data_file } in &mut self.entries
+        {
+            let first_row_id = &mut data_file.first_row_id;
+            let numbers = Inherited { snapshot_id, sequence_number, file_sequence_number, first_row_id };
+            inheritance.complete(*status, data_file.record_count, numbers)?;
         }
         Ok(())
     }
@@ -126,7 +101,7 @@ impl Manifest {
         let next = metadata.next_row_id();
         for DataFile { file_path, record_count, first_row_id, .. } in self.entries.iter().map(|e| &e.data_file) {
             if let Some(first) = first_row_id
-                && record_count.checked_add(first.unsigned_abs()).is_none_or(|end| end > next)
+                && !are_given_out(*first, *record_count, next)
             {
                 let rows = format!("{record_count} rows from first_row_id {first} on");
                 return Err(damaged(
@@ -139,15 +114,84 @@ impl Manifest {
     }
 }
 
-struct Header {
-    format_version: FormatVersion,
-    content: ManifestContent,
-    schema: SchemaRef,
-    partition_spec: PartitionSpec,
+/// What an entry may inherit.
+pub(super) struct Inherited<'a> {
+    pub(super) snapshot_id: &'a mut Option<i64>,
+    pub(super) sequence_number: &'a mut Option<i64>,
+    pub(super) file_sequence_number: &'a mut Option<i64>,
+    pub(super) first_row_id: &'a mut Option<i64>,
+}
+
+/// What the entries of a manifest inherit, one after the other.
+pub(super) struct Inheritance<'a> {
+    file: &'a ManifestFile,
+    next_row_id: Option<i64>,
+}
+
+impl<'a> Inheritance<'a> {
+    pub(super) fn new(content: ManifestContent, file: &'a ManifestFile) -> Self {
+        Self { file, next_row_id: file.first_row_id.filter(|_| content == ManifestContent::Data) }
+    }
+
+    /// Fills in what the next entry leaves out.
+    pub(super) fn complete(&mut self, status: ManifestStatus, record_count: u64, entry: Inherited<'_>) -> Result<()> {
+        let Inherited { snapshot_id, sequence_number, file_sequence_number, first_row_id } = entry;
+        let file = self.file;
+        snapshot_id.get_or_insert(file.added_snapshot_id);
+        if status == ManifestStatus::Added || file.sequence_number == 0 {
+            sequence_number.get_or_insert(file.sequence_number);
+            file_sequence_number.get_or_insert(file.sequence_number);
+        }
+        match &mut self.next_row_id {
+            None => *first_row_id = None,
+            Some(_) if status == ManifestStatus::Deleted || first_row_id.is_some() => {}
+            Some(next) => {
+                *first_row_id = Some(*next);
+                *next = i64::try_from(record_count)
+                    .ok()
+                    .and_then(|rows| next.checked_add(rows))
+                    .ok_or_else(|| damaged(&file.manifest_path, "its row ids overflow"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the ids of a file's rows come before those that the table gives out next.
+pub(super) fn are_given_out(first_row_id: i64, record_count: u64, next_row_id: u64) -> bool {
+    record_count.checked_add(first_row_id.unsigned_abs()).is_some_and(|end| end <= next_row_id)
+}
+
+/// The types of a manifest's partition values by the table's current schema; a column dropped since leaves those of the
+/// time of writing.
+pub(super) fn current_partition_type(metadata: &TableMetadata, file: &ManifestFile) -> Option<StructType> {
+    metadata
+        .partition_spec_by_id(file.partition_spec_id)
+        .and_then(|spec| spec.partition_type(metadata.current_schema()).ok())
+}
+
+/// Refuses a manifest that is not what its list says.
+pub(super) fn check_listed(spec_id: i32, content: ManifestContent, file: &ManifestFile) -> Result<()> {
+    if spec_id == file.partition_spec_id && content == file.content {
+        return Ok(());
+    }
+    let what = format!(
+        "it holds {content:?} of partition spec {spec_id}, its list says {:?} of {}",
+        file.content, file.partition_spec_id
+    );
+    Err(damaged(&file.manifest_path, &what))
+}
+
+/// What a manifest says of itself.
+pub(super) struct Header {
+    pub(super) format_version: FormatVersion,
+    pub(super) content: ManifestContent,
+    pub(super) schema: SchemaRef,
+    pub(super) partition_spec: PartitionSpec,
 }
 
 impl Header {
-    fn read(container: &Container<'_>, location: &str) -> Result<Self> {
+    pub(super) fn read(container: &Container<'_>, location: &str) -> Result<Self> {
         let unknown = |key: &str, value: &str| {
             let message = format!("cannot read {location}: {key} {value:?} in its header is not supported");
             Error::new(ErrorKind::Unsupported, message)
@@ -194,6 +238,13 @@ impl Header {
             serde_json::from_value(json!({"spec-id": spec_id, "fields": fields})).map_err(malformed)?;
         Ok(Self { format_version, content, schema: Arc::new(schema), partition_spec })
     }
+
+    /// The types of the partition values as they were when the manifest was written.
+    pub(super) fn partition_type(&self, location: &str) -> Result<StructType> {
+        self.partition_spec
+            .partition_type(&self.schema)
+            .map_err(|e| damaged(location, "its partition spec does not fit its schema").with_source(e))
+    }
 }
 
 fn entries(
@@ -230,7 +281,7 @@ fn entries(
     decode(FixedForm::Fixed)
 }
 
-fn layout<'a>(
+pub(super) fn layout<'a>(
     location: &str,
     spec_id: i32,
     partition_type: &'a StructType,

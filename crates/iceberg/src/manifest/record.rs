@@ -8,7 +8,7 @@ use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::value::{AvroValue, RawPartition};
+use super::value::{AvroValue, RawPartition, RawValue};
 use super::{
     DataFile, FieldSummary, FileContent, FileFormat, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus,
 };
@@ -136,16 +136,23 @@ pub(super) struct PartitionLayout<'a> {
     pub(super) fields: Vec<(&'a PrimitiveType, usize)>,
 }
 
+impl PartitionLayout<'_> {
+    /// The partition that has these values in the file.
+    pub(super) fn partition(&self, values: Vec<RawValue>) -> Result<Struct, String> {
+        let mut values: Vec<_> = values.into_iter().map(Some).collect();
+        let partition = self.fields.iter().map(|(expected, position)| {
+            // Each value is taken once: two fields of a spec never share an id.
+            let value = values.get_mut(*position).and_then(Option::take);
+            value.map_or(Ok(None), |v| v.into_literal(expected))
+        });
+        partition.collect()
+    }
+}
+
 impl RawEntry {
     pub(super) fn into_entry(self, layout: &PartitionLayout<'_>) -> Result<ManifestEntry, String> {
-        let status = match self.status {
-            0 => ManifestStatus::Existing,
-            1 => ManifestStatus::Added,
-            2 => ManifestStatus::Deleted,
-            other => return Err(format!("the unknown status {other}")),
-        };
         Ok(ManifestEntry {
-            status,
+            status: status(self.status)?,
             snapshot_id: self.snapshot_id,
             sequence_number: optional("sequence_number", self.sequence_number)?,
             file_sequence_number: optional("file_sequence_number", self.file_sequence_number)?,
@@ -156,32 +163,13 @@ impl RawEntry {
 
 impl RawDataFile {
     fn into_data_file(self, layout: &PartitionLayout<'_>) -> Result<DataFile, String> {
-        let content = match self.content {
-            0 => FileContent::Data,
-            1 => FileContent::PositionDeletes,
-            2 => FileContent::EqualityDeletes,
-            other => return Err(format!("the unknown content {other}")),
-        };
-        let file_format = match self.file_format.to_ascii_lowercase().as_str() {
-            "avro" => FileFormat::Avro,
-            "orc" => FileFormat::Orc,
-            "parquet" => FileFormat::Parquet,
-            "puffin" => FileFormat::Puffin,
-            _ => return Err(format!("the unknown file format {:?}", self.file_format)),
-        };
-        let mut values: Vec<_> = self.partition.0.into_iter().map(Some).collect();
-        let partition = layout.fields.iter().map(|(expected, position)| {
-            // Each value is taken once: two fields of a spec never share an id.
-            let value = values.get_mut(*position).and_then(Option::take);
-            value.map_or(Ok(None), |v| v.into_literal(expected))
-        });
         let bounds = |map: IdMap<ByteBuf>| map.0.into_iter().map(|(id, bytes)| (id, bytes.0)).collect();
         Ok(DataFile {
-            content,
+            content: file_content(self.content)?,
+            file_format: file_format(&self.file_format)?,
             file_path: self.file_path,
-            file_format,
             spec_id: layout.spec_id,
-            partition: partition.collect::<Result<Struct, _>>()?,
+            partition: layout.partition(self.partition.0)?,
             record_count: count("record_count", self.record_count)?,
             file_size_in_bytes: count("file_size_in_bytes", self.file_size_in_bytes)?,
             column_sizes: counts("column_sizes", self.column_sizes)?,
@@ -426,6 +414,35 @@ impl Serialize for SummaryRecord<'_> {
         record.serialize_field("upper_bound", &self.0.upper_bound.as_deref().map(Bytes))?;
         record.end()
     }
+}
+
+pub(super) fn status(value: i32) -> Result<ManifestStatus, String> {
+    match value {
+        0 => Ok(ManifestStatus::Existing),
+        1 => Ok(ManifestStatus::Added),
+        2 => Ok(ManifestStatus::Deleted),
+        other => Err(format!("the unknown status {other}")),
+    }
+}
+
+pub(super) fn file_content(value: i32) -> Result<FileContent, String> {
+    match value {
+        0 => Ok(FileContent::Data),
+        1 => Ok(FileContent::PositionDeletes),
+        2 => Ok(FileContent::EqualityDeletes),
+        other => Err(format!("the unknown content {other}")),
+    }
+}
+
+pub(super) fn file_format(name: &str) -> Result<FileFormat, String> {
+    const NAMES: [(&str, FileFormat); 4] = [
+        ("parquet", FileFormat::Parquet),
+        ("avro", FileFormat::Avro),
+        ("orc", FileFormat::Orc),
+        ("puffin", FileFormat::Puffin),
+    ];
+    let found = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, format)| *format).ok_or_else(|| format!("the unknown file format {name:?}"))
 }
 
 fn count(name: &str, value: i64) -> Result<u64, String> {

@@ -17,7 +17,7 @@ use crate::spec::{
 
 mod refused;
 
-const SNAPSHOT: i64 = 7_000_000_000_000_000_001;
+pub(super) const SNAPSHOT: i64 = 7_000_000_000_000_000_001;
 const SEQUENCE: i64 = 5;
 
 /// Every type that a partition value can have.
@@ -53,7 +53,7 @@ fn types() -> Vec<PrimitiveType> {
 }
 
 /// An identity field on a column of each type, under names that Avro does not allow.
-fn options(version: FormatVersion, codec: Codec) -> ManifestOptions {
+pub(super) fn options(version: FormatVersion, codec: Codec) -> ManifestOptions {
     let fields: Vec<Value> = types()
         .iter()
         .enumerate()
@@ -98,7 +98,7 @@ fn partition_value(type_: &PrimitiveType) -> BoxedStrategy<Option<Literal>> {
 }
 
 prop_compose! {
-    fn data_file()(
+    pub(super) fn data_file()(
         file_path in "[a-z/=ü]{1,40}",
         partition in types().iter().map(partition_value).collect::<Vec<_>>(),
         (record_count, file_size_in_bytes) in (0..=i64::MAX as u64 / 8, 0..=i64::MAX as u64),
@@ -139,7 +139,7 @@ fn show(file: &DataFile) -> (String, Option<Vec<u8>>) {
     (format!("{file:?}"), file.key_metadata.as_ref().map(|k| k.expose_secret().to_vec()))
 }
 
-fn manifest(options: ManifestOptions, files: &[DataFile]) -> (Vec<u8>, ManifestFile) {
+pub(super) fn manifest(options: ManifestOptions, files: &[DataFile]) -> (Vec<u8>, ManifestFile) {
     let mut writer = ManifestWriter::new(options).unwrap();
     for (i, file) in files.iter().enumerate() {
         if i % 2 == 0 {
@@ -159,7 +159,7 @@ fn manifest(options: ManifestOptions, files: &[DataFile]) -> (Vec<u8>, ManifestF
     (encoded.bytes, encoded.listed)
 }
 
-const CODECS: [Codec; 4] = [Codec::DEFAULT, Codec::Null, Codec::Snappy, Codec::Zstandard { level: 1 }];
+pub(super) const CODECS: [Codec; 4] = [Codec::DEFAULT, Codec::Null, Codec::Snappy, Codec::Zstandard { level: 1 }];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]

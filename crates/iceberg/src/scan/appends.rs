@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::plan::{CONCURRENCY, prune};
+use super::plan::prune_data;
 use super::pruning::Pruner;
+use super::select::CONCURRENCY;
 use super::{ScanPlan, TableScan};
-use crate::manifest::{ManifestContent, ManifestStatus, read_manifest_list};
-use crate::spec::{Operation, SnapshotRef};
+use crate::manifest::{EntryFilter, FileStatistics, ManifestContent, ManifestStatus, read_manifest_list};
+use crate::spec::{Operation, SnapshotRef, Struct};
 use crate::version::ancestors;
 use crate::{Error, ErrorKind, Result, TableVersion};
 
@@ -56,7 +57,7 @@ impl TableScan {
     }
 
     /// The files that these snapshots added.
-    pub(super) async fn plan_appends(&self, appends: &[SnapshotRef], pruner: &Pruner) -> Result<ScanPlan> {
+    pub(super) async fn plan_appends(&self, appends: &[SnapshotRef], pruner: Pruner) -> Result<ScanPlan> {
         let (io, metadata) = (self.table.io(), self.table.metadata());
         let ids: HashSet<i64> = appends.iter().map(|snapshot| snapshot.snapshot_id()).collect();
         let lists: Vec<_> = stream::iter(appends.to_vec())
@@ -72,21 +73,31 @@ impl TableScan {
             .filter(|manifest| manifest.content == ManifestContent::Data && ids.contains(&manifest.added_snapshot_id))
             .filter(|manifest| listed.insert(manifest.manifest_path.clone()))
             .collect();
-        let mut plan = ScanPlan::default();
-        let all = manifests.len();
-        let manifests = prune(pruner, manifests);
-        plan.metrics.manifests_read = manifests.len();
-        plan.metrics.manifests_pruned = all - manifests.len();
-        for entry in self.live_entries(manifests).await? {
-            if entry.status != ManifestStatus::Added || !entry.snapshot_id.is_some_and(|id| ids.contains(&id)) {
-                continue;
-            }
-            if pruner.may_match_file(&entry.data_file) {
-                plan.tasks.push(self.task(entry)?);
-            } else {
-                plan.metrics.files_pruned += 1;
-            }
-        }
-        Ok(plan)
+        let (manifests, metrics) = prune_data(&pruner, manifests);
+        self.find(manifests, metrics, Appended { pruner, snapshots: ids }).await
+    }
+}
+
+/// The files that some snapshots added, of those that may match.
+struct Appended {
+    pruner: Pruner,
+    snapshots: HashSet<i64>,
+}
+
+impl EntryFilter for Appended {
+    fn columns(&self) -> &[i32] {
+        self.pruner.columns()
+    }
+
+    fn considers(&self, status: ManifestStatus, snapshot_id: Option<i64>) -> bool {
+        status == ManifestStatus::Added && snapshot_id.is_some_and(|id| self.snapshots.contains(&id))
+    }
+
+    fn may_match_partition(&self, spec_id: i32, partition: &Struct) -> bool {
+        self.pruner.may_match_partition(spec_id, partition)
+    }
+
+    fn may_match_file(&self, record_count: u64, statistics: FileStatistics<'_>) -> bool {
+        self.pruner.may_match_file(record_count, statistics)
     }
 }

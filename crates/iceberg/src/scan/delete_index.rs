@@ -4,12 +4,29 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::FileScanTask;
-use crate::manifest::{DataFile, FileContent, FileFormat, ManifestEntry};
+use crate::manifest::{DataFile, EntryFilter, FileContent, FileFormat, FileStatistics, ManifestEntry};
 use crate::spec::{Literal, PartitionSpecRef, PrimitiveLiteral, Struct};
 use crate::{Error, ErrorKind, Result, Table};
 
 /// The field of a position delete file that names the data file.
 const FILE_PATH_ID: i32 = 2_147_483_546;
+
+/// All live files of delete manifests. Of their statistics, only the bounds of a position delete file's paths matter.
+pub(super) struct DeleteFiles;
+
+impl EntryFilter for DeleteFiles {
+    fn columns(&self) -> &[i32] {
+        &[FILE_PATH_ID]
+    }
+
+    fn may_match_partition(&self, _: i32, _: &Struct) -> bool {
+        true
+    }
+
+    fn may_match_file(&self, _: u64, _: FileStatistics<'_>) -> bool {
+        true
+    }
+}
 
 /// A partition spec and values of its fields.
 type Partition = (i32, Struct);
@@ -22,16 +39,20 @@ pub(super) struct DeleteIndex<'a> {
     vectors: HashMap<String, usize>,
     /// Position delete files about one data file.
     of_file: HashMap<String, Vec<usize>>,
-    /// Other position delete files.
-    of_partition: HashMap<Partition, Vec<usize>>,
-    /// Equality delete files.
-    equality: HashMap<Partition, Vec<usize>>,
+    /// Other position delete files, and equality delete files.
+    of_partition: HashMap<Partition, OfPartition>,
     /// Equality delete files of specs without partitions, which apply to all partitions of all specs.
     global_equality: Vec<usize>,
 }
 
+#[derive(Default)]
+struct OfPartition {
+    positions: Vec<usize>,
+    equality: Vec<usize>,
+}
+
 struct Delete {
-    file: DataFile,
+    file: Arc<DataFile>,
     spec: PartitionSpecRef,
     sequence_number: i64,
     /// Made once a data file needs it: keys of others are not looked at.
@@ -48,7 +69,6 @@ impl<'a> DeleteIndex<'a> {
             vectors: HashMap::new(),
             of_file: HashMap::new(),
             of_partition: HashMap::new(),
-            equality: HashMap::new(),
             global_equality: Vec::new(),
         };
         for entry in entries {
@@ -74,7 +94,7 @@ impl<'a> DeleteIndex<'a> {
                 if spec.is_unpartitioned() {
                     self.global_equality.push(at);
                 } else {
-                    self.equality.entry(partition()).or_default().push(at);
+                    self.of_partition.entry(partition()).or_default().equality.push(at);
                 }
             }
             (FileContent::PositionDeletes, FileFormat::Puffin) => {
@@ -89,10 +109,10 @@ impl<'a> DeleteIndex<'a> {
             }
             (FileContent::PositionDeletes, _) => match only_data_file(&file) {
                 Some(data_file) => self.of_file.entry(data_file).or_default().push(at),
-                None => self.of_partition.entry(partition()).or_default().push(at),
+                None => self.of_partition.entry(partition()).or_default().positions.push(at),
             },
         }
-        self.deletes.push(Delete { file, spec, sequence_number, task: None });
+        self.deletes.push(Delete { file: Arc::new(file), spec, sequence_number, task: None });
         Ok(())
     }
 
@@ -110,7 +130,10 @@ impl<'a> DeleteIndex<'a> {
             let message = format!("data file {path} has no data sequence number to compare with those of deletes");
             Error::new(ErrorKind::InvalidData, message)
         })?;
-        let partition = partition_of(&data.data_file);
+        // Most tables have none of these, and all their data files would be looked up.
+        let of_partition = (!self.of_partition.is_empty()).then(|| partition_of(&data.data_file));
+        let of_partition = of_partition.and_then(|partition| self.of_partition.get(&partition));
+        let (positions, equality) = of_partition.map_or((&[][..], &[][..]), |of| (&of.positions[..], &of.equality[..]));
         let mut found = Vec::new();
         if let Some(at) = self.vectors.get(path) {
             let vector = &self.deletes[*at];
@@ -126,11 +149,10 @@ impl<'a> DeleteIndex<'a> {
             found.push(*at);
         } else {
             let of_file = self.of_file.get(path).into_iter().flatten();
-            let of_partition = self.of_partition.get(&partition).into_iter().flatten();
-            let of_partition = of_partition.filter(|at| may_name(&self.deletes[**at].file, path));
+            let of_partition = positions.iter().filter(|at| may_name(&self.deletes[**at].file, path));
             found.extend(of_file.chain(of_partition).filter(|at| self.deletes[**at].sequence_number >= written));
         }
-        let equality = self.equality.get(&partition).into_iter().flatten().chain(&self.global_equality);
+        let equality = equality.iter().chain(&self.global_equality);
         found.extend(equality.filter(|at| self.deletes[**at].sequence_number > written));
         found.into_iter().map(|at| self.task(at, path)).collect()
     }
@@ -156,7 +178,7 @@ impl<'a> DeleteIndex<'a> {
             Error::new(e.kind(), format!("{what} {missing}")).with_source(e)
         })?;
         let task = Arc::new(FileScanTask {
-            data_file: file.clone(),
+            data_file: Arc::clone(file),
             spec: Arc::clone(&delete.spec),
             key,
             data_sequence_number: Some(delete.sequence_number),

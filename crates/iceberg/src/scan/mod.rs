@@ -12,6 +12,7 @@ mod plan;
 mod predicate;
 mod projection;
 mod pruning;
+mod select;
 mod summary;
 mod task;
 #[cfg(test)]

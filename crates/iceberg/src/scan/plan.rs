@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, TryStreamExt, stream};
-
-use super::delete_index::DeleteIndex;
+use super::delete_index::{DeleteFiles, DeleteIndex};
 use super::pruning::Pruner;
+use super::select::select_all;
 use super::{FileScanTask, Predicate};
 use crate::manifest::{
-    FileFormat, Manifest, ManifestContent, ManifestEntry, ManifestFile, ManifestStatus, read_manifest_list,
+    EntryFilter, FileFormat, ManifestContent, ManifestEntry, ManifestFile, Selected, read_manifest_list,
 };
 use crate::spec::{SchemaRef, Snapshot};
 use crate::{Error, ErrorKind, Result, Table, TableVersion};
-
-/// Manifests read at a time.
-pub(super) const CONCURRENCY: usize = 16;
 
 /// A scan of one snapshot of a table.
 #[derive(Debug, Clone)]
@@ -25,6 +21,8 @@ pub struct TableScan {
     /// The snapshots whose files alone are scanned.
     pub(super) appends: Option<Arc<[Arc<Snapshot>]>>,
     filter: Predicate,
+    /// The columns whose statistics files keep, besides those of the filter.
+    statistics: Vec<i32>,
 }
 
 /// What a [`TableScan`] has to read.
@@ -59,6 +57,7 @@ impl TableScan {
             schema: Arc::clone(metadata.current_schema()),
             appends: None,
             filter: Predicate::True,
+            statistics: Vec::new(),
         }
     }
 
@@ -88,6 +87,14 @@ impl TableScan {
         self
     }
 
+    /// Lets the files of the plan have the statistics of these columns, by their field ids, besides those of the columns in
+    /// the filter. All others are left out: a large table has far more of them than of anything else.
+    #[must_use]
+    pub fn with_statistics(mut self, columns: impl IntoIterator<Item = i32>) -> Self {
+        self.statistics.extend(columns);
+        self
+    }
+
     /// The table.
     #[must_use]
     pub fn table(&self) -> &Table {
@@ -108,6 +115,9 @@ impl TableScan {
 
     /// Reads the manifests and finds the files.
     ///
+    /// Manifests are decrypted and decoded on several threads; dropping the future ends that. It must be called within a
+    /// Tokio runtime.
+    ///
     /// # Errors
     /// A filter that does not fit the schema; a manifest list, manifest or key that cannot be read; a plaintext file in
     /// an encrypted table unless that was allowed; [`ErrorKind::InvalidData`] for deletes that contradict each other;
@@ -115,31 +125,21 @@ impl TableScan {
     /// Parquet nor Avro.
     pub async fn plan(&self) -> Result<ScanPlan> {
         let metadata = self.table.metadata();
-        let pruner = Pruner::new(self.filter.bind(&self.schema)?, metadata);
+        let pruner = Pruner::new(self.filter.bind(&self.schema)?, &self.statistics, metadata);
         if let Some(appends) = &self.appends {
-            return self.plan_appends(appends, &pruner).await;
+            return self.plan_appends(appends, pruner).await;
         }
-        let mut plan = ScanPlan::default();
-        let Some(snapshot) = &self.snapshot else { return Ok(plan) };
+        let Some(snapshot) = &self.snapshot else { return Ok(ScanPlan::default()) };
 
         let manifests = read_manifest_list(self.table.io(), metadata, snapshot).await?.into_iter();
         let (data, deletes): (Vec<_>, Vec<_>) =
             manifests.filter(may_have_live_files).partition(|manifest| manifest.content == ManifestContent::Data);
-        let all = data.len();
-        let data = prune(&pruner, data);
-        plan.metrics.manifests_read = data.len();
-        plan.metrics.manifests_pruned = all - data.len();
-
-        for entry in self.live_entries(data).await? {
-            if pruner.may_match_file(&entry.data_file) {
-                plan.tasks.push(self.task(entry)?);
-            } else {
-                plan.metrics.files_pruned += 1;
-            }
-        }
+        let deletes = prune(&pruner, deletes);
+        let (data, metrics) = prune_data(&pruner, data);
+        let mut plan = self.find(data, metrics, pruner).await?;
         if !plan.tasks.is_empty() {
-            let deletes = self.live_entries(prune(&pruner, deletes)).await?;
-            let mut index = DeleteIndex::new(&self.table, deletes)?;
+            let deletes = select_all(&self.table, deletes, DeleteFiles, Ok).await?;
+            let mut index = DeleteIndex::new(&self.table, deletes.found)?;
             for task in &mut plan.tasks {
                 task.deletes = index.deletes_of(task)?;
             }
@@ -147,35 +147,18 @@ impl TableScan {
         Ok(plan)
     }
 
-    /// The live entries of manifests, in their order.
-    pub(super) async fn live_entries(&self, manifests: Vec<ManifestFile>) -> Result<Vec<ManifestEntry>> {
-        let manifests: Vec<Manifest> = stream::iter(manifests)
-            .map(|manifest| async move { Manifest::read(self.table.io(), self.table.metadata(), &manifest).await })
-            .buffered(CONCURRENCY)
-            .try_collect()
-            .await?;
-        let entries = manifests.into_iter().flat_map(|manifest| manifest.entries);
-        Ok(entries.filter(|entry| entry.status != ManifestStatus::Deleted).collect())
-    }
-
-    pub(super) fn task(&self, entry: ManifestEntry) -> Result<FileScanTask> {
-        let data_file = entry.data_file;
-        let location = &data_file.file_path;
-        let unsupported = |what: &str| {
-            let message = format!("data file {location} of {} {what}", self.table.identifier());
-            Error::new(ErrorKind::Unsupported, message)
-        };
-        match data_file.file_format {
-            FileFormat::Avro | FileFormat::Parquet => {}
-            FileFormat::Orc => return Err(unsupported("is ORC; reading ORC data is not supported")),
-            FileFormat::Puffin => return Err(unsupported("is Puffin, which holds no rows")),
-        }
-        let spec = self.table.metadata().partition_spec_by_id(data_file.spec_id).cloned().ok_or_else(|| {
-            let message = format!("data file {location} has unknown partition spec {}", data_file.spec_id);
-            Error::new(ErrorKind::InvalidData, message)
-        })?;
-        let key = self.table.io().file_key(location, data_file.key_metadata.as_ref())?;
-        Ok(FileScanTask { spec, key, data_sequence_number: entry.sequence_number, data_file, deletes: Vec::new() })
+    /// Finds the data files in manifests, without their deletes.
+    pub(super) async fn find(
+        &self,
+        manifests: Vec<ManifestFile>,
+        mut metrics: ScanMetrics,
+        filter: impl EntryFilter + Send + Sync + 'static,
+    ) -> Result<ScanPlan> {
+        let table = self.table.clone();
+        let make = move |entry| task(&table, entry);
+        let Selected { found, pruned } = select_all(&self.table, manifests, filter, make).await?;
+        metrics.files_pruned = pruned;
+        Ok(ScanPlan { tasks: found, metrics })
     }
 }
 
@@ -184,6 +167,36 @@ fn may_have_live_files(manifest: &ManifestFile) -> bool {
     manifest.added_files_count != Some(0) || manifest.existing_files_count != Some(0)
 }
 
-pub(super) fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
+/// The data manifests to be read, and how many these are.
+pub(super) fn prune_data(pruner: &Pruner, manifests: Vec<ManifestFile>) -> (Vec<ManifestFile>, ScanMetrics) {
+    let all = manifests.len();
+    let left = prune(pruner, manifests);
+    let metrics =
+        ScanMetrics { manifests_read: left.len(), manifests_pruned: all - left.len(), ..ScanMetrics::default() };
+    (left, metrics)
+}
+
+fn prune(pruner: &Pruner, manifests: Vec<ManifestFile>) -> Vec<ManifestFile> {
     manifests.into_iter().filter(|manifest| pruner.may_match_manifest(manifest)).collect()
+}
+
+fn task(table: &Table, entry: ManifestEntry) -> Result<FileScanTask> {
+    let data_file = entry.data_file;
+    let location = &data_file.file_path;
+    let unsupported = |what: &str| {
+        let message = format!("data file {location} of {} {what}", table.identifier());
+        Error::new(ErrorKind::Unsupported, message)
+    };
+    match data_file.file_format {
+        FileFormat::Avro | FileFormat::Parquet => {}
+        FileFormat::Orc => return Err(unsupported("is ORC; reading ORC data is not supported")),
+        FileFormat::Puffin => return Err(unsupported("is Puffin, which holds no rows")),
+    }
+    let spec = table.metadata().partition_spec_by_id(data_file.spec_id).cloned().ok_or_else(|| {
+        let message = format!("data file {location} has unknown partition spec {}", data_file.spec_id);
+        Error::new(ErrorKind::InvalidData, message)
+    })?;
+    let key = table.io().file_key(location, data_file.key_metadata.as_ref())?;
+    let (data_file, data_sequence_number) = (Arc::new(data_file), entry.sequence_number);
+    Ok(FileScanTask { data_file, spec, key, data_sequence_number, deletes: Vec::new() })
 }

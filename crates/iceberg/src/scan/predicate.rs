@@ -209,6 +209,15 @@ impl<T> Tree<T> {
         }
     }
 
+    /// Calls `f` with each test.
+    pub(crate) fn for_each(&self, f: &mut impl FnMut(&T)) {
+        match self {
+            Self::True | Self::False => {}
+            Self::And(of) | Self::Or(of) => of.iter().for_each(|tree| tree.for_each(f)),
+            Self::Test(t) => f(t),
+        }
+    }
+
     /// The same with each test replaced.
     pub(crate) fn map<U>(&self, f: &impl Fn(&T) -> Tree<U>) -> Tree<U> {
         match self {

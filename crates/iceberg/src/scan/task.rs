@@ -7,10 +7,10 @@ use lakelock_crypto::StandardKeyMetadata;
 use crate::manifest::{DataFile, FileContent, FileFormat};
 use crate::spec::PartitionSpecRef;
 
-/// A data file that may hold matching rows, and what is needed to read it.
+/// A data file that may hold matching rows, and what is needed to read it. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct FileScanTask {
-    pub(crate) data_file: DataFile,
+    pub(crate) data_file: Arc<DataFile>,
     pub(crate) spec: PartitionSpecRef,
     pub(crate) key: Option<StandardKeyMetadata>,
     pub(crate) data_sequence_number: Option<i64>,
@@ -18,7 +18,7 @@ pub struct FileScanTask {
 }
 
 impl FileScanTask {
-    /// The file with its statistics and its partition.
+    /// The file with its partition, and with the statistics that [were asked for](super::TableScan::with_statistics).
     #[must_use]
     pub fn data_file(&self) -> &DataFile {
         &self.data_file

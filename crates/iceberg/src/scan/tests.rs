@@ -11,7 +11,10 @@ use proptest::sample::select;
 
 use super::predicate::{Comparison, Predicate, Test};
 use super::pruning::Pruner;
-use crate::manifest::{DataFile, FieldSummary, FileContent, FileFormat, ManifestContent, ManifestFile};
+use crate::manifest::{
+    ColumnStatistics, DataFile, EntryFilter, FieldSummary, FileContent, FileFormat, FileStatistics, ManifestContent,
+    ManifestFile,
+};
 use crate::spec::{
     Datum, Literal, NestedField, PartitionField, PartitionSpec, PrimitiveLiteral, PrimitiveType, Schema, Struct,
     Transform, Type, UnboundPartitionField, UnboundPartitionSpec,
@@ -328,6 +331,17 @@ fn split(spec: &PartitionSpec, rows: Vec<Row>) -> Vec<Vec<Row>> {
     files.into_iter().map(|(_, rows)| rows).collect()
 }
 
+fn pruner(predicate: &Predicate, spec: &PartitionSpec) -> Pruner {
+    Pruner::with_specs(predicate.bind(&schema()).unwrap(), &[], [Arc::new(spec.clone())].iter())
+}
+
+fn may_match(pruner: &Pruner, file: &DataFile) -> bool {
+    let columns = pruner.columns();
+    let statistics: Vec<_> = columns.iter().map(|id| ColumnStatistics::of(file, *id)).collect();
+    pruner.may_match_partition(file.spec_id, &file.partition)
+        && pruner.may_match_file(file.record_count, FileStatistics { columns, statistics: &statistics })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
@@ -338,13 +352,13 @@ proptest! {
         predicate in predicate(),
         kept in any::<Kept>(),
     ) {
-        let pruner = Pruner::with_specs(predicate.bind(&schema()).unwrap(), [Arc::new(spec.clone())].iter());
+        let pruner = pruner(&predicate, &spec);
         let files = split(&spec, rows);
         for rows in &files {
             let matches = |row: &Row| [false, true].iter().any(|z| evaluate(&predicate, row, *z) == Some(true));
             if rows.iter().any(matches) {
                 let file = data_file(&spec, rows, kept);
-                prop_assert!(pruner.may_match_file(&file), "{spec:?} {file:?}");
+                prop_assert!(may_match(&pruner, &file), "{spec:?} {file:?}");
                 prop_assert!(pruner.may_match_manifest(&manifest(&spec, &files)));
                 prop_assert!(pruner.may_match_manifest(&manifest(&spec, std::slice::from_ref(rows))));
             }
@@ -389,8 +403,8 @@ fn pruning_leaves_out_what_cannot_match() {
     ];
     for (name, predicate) in cases {
         let spec = spec_of(5, Transform::Day);
-        let pruner = Pruner::with_specs(predicate.bind(&schema()).unwrap(), [Arc::new(spec.clone())].iter());
-        assert!(!pruner.may_match_file(&data_file(&spec, &rows, all)), "{name}");
+        let pruner = pruner(&predicate, &spec);
+        assert!(!may_match(&pruner, &data_file(&spec, &rows, all)), "{name}");
     }
 
     // By the partition alone, without statistics; also through the summaries of the manifest list.
@@ -404,8 +418,8 @@ fn pruning_leaves_out_what_cannot_match() {
     ];
     for (source, transform, predicate) in cases {
         let spec = spec_of(source, transform);
-        let pruner = Pruner::with_specs(predicate.bind(&schema()).unwrap(), [Arc::new(spec.clone())].iter());
-        assert!(!pruner.may_match_file(&data_file(&spec, &rows, none)), "{transform}");
+        let pruner = pruner(&predicate, &spec);
+        assert!(!may_match(&pruner, &data_file(&spec, &rows, none)), "{transform}");
         assert!(!pruner.may_match_manifest(&manifest(&spec, &[rows.to_vec()])), "{transform}");
     }
 }

@@ -97,7 +97,7 @@ fn applying_to(partition: (i32, Option<i32>), deletes: Vec<ManifestEntry>) -> Re
         spec: table.metadata().partition_spec_by_id(entry.data_file.spec_id).unwrap().clone(),
         key: None,
         data_sequence_number: entry.sequence_number,
-        data_file: entry.data_file,
+        data_file: Arc::new(entry.data_file),
         deletes: Vec::new(),
     };
     let found = DeleteIndex::new(&table, deletes)?.deletes_of(&task)?;
