@@ -30,16 +30,25 @@ impl Fixture {
     /// # Errors
     /// When that is not possible there.
     pub async fn new(parent: &Path) -> Result<Self> {
+        Self::with_properties(parent, &[]).await
+    }
+
+    /// The same with more properties of the catalog.
+    ///
+    /// # Errors
+    /// When that is not possible there.
+    pub async fn with_properties(parent: &Path, more: &[(&str, &str)]) -> Result<Self> {
         std::fs::create_dir_all(parent)?;
         let folder = TempDir::new_in(parent)?;
         let path = folder.path().display();
-        let properties = HashMap::from([
+        let mut properties = HashMap::from([
             ("type".to_owned(), "sql".to_owned()),
             ("uri".to_owned(), format!("sqlite://{path}/catalog.db")),
             ("warehouse".to_owned(), format!("{path}/warehouse")),
             (lakelock_kms::KMS_IMPL.to_owned(), "memory".to_owned()),
             (format!("{}{MASTER_KEY_ID}", lakelock_kms::MEMORY_KEY_PREFIX), hex::encode(MASTER_KEY)),
         ]);
+        properties.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let catalog = catalog_from_properties("lake", &properties).await?;
         catalog.create_namespace(&NamespaceIdent::new("bench".to_owned()), HashMap::new()).await?;
         Ok(Self { catalog, _folder: folder })

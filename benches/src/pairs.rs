@@ -31,6 +31,12 @@ impl Watch {
     /// Stops.
     #[must_use]
     pub fn stop(self) -> Cost {
+        self.so_far()
+    }
+
+    /// What it took until now.
+    #[must_use]
+    pub fn so_far(&self) -> Cost {
         let time = self.start.elapsed();
         Cost { time, cpu: cpu_time().saturating_sub(self.cpu) }
     }

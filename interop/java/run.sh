@@ -22,8 +22,12 @@
 #   run.sh scenarios                                   the names of the scenarios
 #   run.sh fixtures DIR                                writes the vectors of interop/fixtures anew
 #   run.sh make-snapshots DIR N                        makes an encrypted table of N snapshots, a tiny file each; prints its metadata location
+#   run.sh make-manifests DIR MANIFESTS FILES          makes an encrypted table of so many manifests of so many entries each, whose data
+#                                                      files do not exist; prints its metadata location
 #   run.sh bench-ags1 [MIB]                            Java's AES GCM streams in memory, AES-128, one thread: write and read in GB/s
 #   run.sh bench-commit METADATA N                     N commits of one small file each: each in ms, and the median
+#   run.sh bench-plan METADATA ROUNDS SCAN...          plans scans of such a table on one thread: files found, and CPU seconds at best. A
+#                                                      SCAN is all, id:FROM:TO, name:ID or part:VALUE
 #   run.sh batch                                       one command line per line of stdin, each answered with one line of stdout:
 #                                                      {"ok":true|false,"out":"...","err":"..."}. Words are split at blanks, or the line is
 #                                                      a JSON array of strings. Ends with stdin.

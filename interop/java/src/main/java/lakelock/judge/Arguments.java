@@ -68,6 +68,11 @@ final class Arguments {
     }
   }
 
+  /** The words from this place on. */
+  String[] wordsFrom(int index) {
+    return words.subList(Math.min(index, words.size()), words.size()).toArray(new String[0]);
+  }
+
   /** How many words there are, the command included. */
   int words() {
     return words.size();

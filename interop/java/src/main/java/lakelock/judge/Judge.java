@@ -104,8 +104,13 @@ final class Judge {
         TableMaker maker = new TableMaker(io, kms, folder(args.word(1, "DIR")));
         out.println(LongHistory.make(maker, args.number(2, "N")).metadata());
       }
+      case "make-manifests" -> {
+        TableMaker maker = new TableMaker(io, kms, folder(args.word(1, "DIR")));
+        out.println(Planning.make(maker, args.number(2, "MANIFESTS"), args.number(3, "FILES")).metadata());
+      }
       case "bench-ags1" -> Bench.ags1(args.words() > 1 ? args.number(1, "MIB") : 256, out);
       case "bench-commit" -> Bench.commit(io, kms, args.word(1, "METADATA"), args.number(2, "N"), out);
+      case "bench-plan" -> Planning.bench(table(), args.number(2, "ROUNDS"), args.wordsFrom(3), out);
       default -> throw new Arguments.Usage("unknown command " + args.word(0, ""));
     }
     return FINE;
