@@ -1,6 +1,9 @@
 //! Changing rows.
 
-use std::{collections::HashMap, sync::Arc, sync::PoisonError};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, PoisonError},
+};
 
 use bytes::Bytes;
 
@@ -24,7 +27,7 @@ impl Transaction {
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
         self.check_inserted(&definition, &rows)?;
         let facts = rows.iter().map(|row| definition.facts(row)).collect::<Result<Vec<_>>>()?;
-        self.check_primary_keys(&definition, &facts).await?;
+        self.check_primary_keys(&definition, facts.iter(), &HashSet::new()).await?;
         let stage = self.stage.table_mut(table);
         let insert = |(row, facts): (Bytes, RowFacts)| {
             let id = writer.new_row();
@@ -46,38 +49,30 @@ impl Transaction {
         let rows: HashMap<RowId, Bytes> = rows.into_iter().collect();
         self.check_replaced(&definition, rows.iter().map(|(id, row)| (*id, Some(row)))).await?;
         let ids: Vec<_> = rows.keys().copied().collect();
-        let stored = self.locate(&definition, &ids).await?;
+        let mut stored = self.locate(&definition, &ids).await?;
 
-        let before = self.stage.table(table).cloned().unwrap_or_default();
-        let stage = self.stage.table_mut(table);
+        let own = |id: &RowId| self.stage.table(table).and_then(|stage| stage.rows().get(id));
         let mut updates = Vec::with_capacity(rows.len());
+        let mut freed = HashSet::new();
         for (id, row) in rows {
-            let facts = definition.facts(&row);
-            match (facts, stored.get(&id)) {
-                (Err(error), _) => {
-                    *stage = Arc::unwrap_or_clone(before);
-                    return Err(error);
-                }
-                (Ok(facts), Some(located)) => {
-                    stage.free(located);
-                    updates.push((id, row, facts, Some(located.clone())));
-                }
-                (Ok(facts), None) if stage.rows().contains_key(&id) => {
-                    let located = stage.take(id);
-                    updates.push((id, row, facts, located));
-                }
-                (Ok(_), None) => {}
+            let replaced = stored.get(&id).or_else(|| own(&id).map(|row| &row.target));
+            if let Some(replaced) = replaced {
+                freed.extend(replaced.primary_key.clone());
+                updates.push((id, definition.facts(&row)?, row));
             }
         }
-        let facts: Vec<_> = updates.iter().map(|(_, _, facts, _)| facts.clone()).collect();
-        if let Err(error) = self.check_primary_keys(&definition, &facts).await {
-            *self.stage.table_mut(table) = Arc::unwrap_or_clone(before);
-            return Err(error);
-        }
+        self.check_primary_keys(&definition, updates.iter().map(|(_, facts, _)| facts), &freed).await?;
+
         let stage = self.stage.table_mut(table);
+        // A primary key may go from one row to another: all are free before the first is taken.
+        let replace = |(id, facts, row)| {
+            let stored = stored.remove(&id).inspect(|stored| stage.free(stored)).or_else(|| stage.take(id));
+            (id, facts, row, stored)
+        };
+        let updates: Vec<_> = updates.into_iter().map(replace).collect();
         let count = updates.len() as u64;
-        for (id, row, facts, located) in updates {
-            stage.put(id, row, Located::from(facts), located);
+        for (id, facts, row, stored) in updates {
+            stage.put(id, row, Located::from(facts), stored);
         }
         Ok(count)
     }
@@ -131,16 +126,21 @@ impl Transaction {
         Ok(find(&mut missing))
     }
 
-    /// Refuses primary keys that are taken, be it by rows before or by two of these.
-    async fn check_primary_keys(&self, table: &TableDef, rows: &[RowFacts]) -> Result<()> {
-        let mut values: Vec<&Bytes> = rows.iter().filter_map(|facts| facts.primary_key.as_ref()).collect();
+    /// Refuses primary keys that are taken, be it by rows before, but for those that are `freed`, or by two of these.
+    async fn check_primary_keys<'a>(
+        &self,
+        table: &TableDef,
+        rows: impl Iterator<Item = &'a RowFacts>,
+        freed: &HashSet<Bytes>,
+    ) -> Result<()> {
+        let mut values: Vec<&Bytes> = rows.filter_map(|facts| facts.primary_key.as_ref()).collect();
         values.sort_unstable();
         if values.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(duplicate(table));
         }
         let stage = self.stage.table(table.id());
         let mut unknown = Vec::with_capacity(values.len());
-        for values in values {
+        for values in values.into_iter().filter(|values| !freed.contains(*values)) {
             match stage.and_then(|stage| stage.has_primary_key(values)) {
                 Some(true) => return Err(duplicate(table)),
                 Some(false) => {}
