@@ -133,7 +133,7 @@ impl Unpacker {
 
     /// Unpacks into `plain` and returns how many bytes that were; `None` if the block is plain as it is.
     fn fill(&mut self, packed: &[u8]) -> io::Result<Option<usize>> {
-        if self.plain.is_empty() {
+        if self.plain.is_empty() && self.codec != Codec::Null {
             self.plain = zeros(packed.len().saturating_mul(4).clamp(MIN_BUFFER_LENGTH, MAX_BLOCK_LENGTH));
         }
         match (self.codec, &mut self.inflater) {
