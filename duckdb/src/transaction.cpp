@@ -97,6 +97,8 @@ LakeTransactionManager::LakeTransactionManager(AttachedDatabase &db, LakeCatalog
 Transaction &LakeTransactionManager::StartTransaction(ClientContext &context) {
 	auto transaction = make_uniq<LakeTransaction>(*this, context, catalog);
 	auto &result = *transaction;
+	// From here on it sees what is there now.
+	result.Read();
 	lock_guard<mutex> guard(lock);
 	transactions[result] = std::move(transaction);
 	return result;

@@ -1,4 +1,4 @@
-//! A DuckDB transaction over one of the store, which is begun when it is first needed.
+//! A DuckDB transaction over one of the store.
 #pragma once
 
 #include "store.hpp"

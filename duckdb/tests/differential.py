@@ -2,8 +2,7 @@
 
 A scenario is SQL. In comments that stand alone, `-- connection NAME` goes on in another connection of the same process,
 `-- restart` in a new process's place: all connections are closed, and a new DuckDB begins. `-- unordered` lets the rows of the
-next statement come in any order, `-- differs` lets its answer differ: only whether it fails is compared. Errors are compared by
-their first line.
+next statement come in any order, `-- differs` lets its answer differ: only whether it fails is compared.
 """
 
 import pathlib
@@ -55,12 +54,11 @@ class Run:
             connection.close()
 
     def answer(self, sql):
-        """The rows, or the error's first line."""
+        """The rows, or the error."""
         try:
             return "rows", self.current.execute(self.lake.fill_in(sql)).fetchall()
         except duckdb.Error as error:
-            line = str(error).splitlines()[0]
-            return "error", line.replace(self.lake.catalog, "CATALOG").replace(str(self.lake.folder), "FOLDER")
+            return "error", self.lake.hide_paths(str(error))
 
 
 def compare(text, folder):

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 import sysconfig
 
 import duckdb
@@ -55,3 +56,8 @@ class Lake:
             .replace("${DATA_PATH}", self.data_path)
             .replace("${FOLDER}", str(self.folder))
         )
+
+    def hide_paths(self, text):
+        """A message without what differs from lake to lake and from run to run."""
+        text = text.replace(self.catalog, "CATALOG").replace(str(self.folder), "FOLDER")
+        return re.sub(r"ducklake-[0-9a-f-]{36}", "ducklake-UUID", text)
