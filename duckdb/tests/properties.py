@@ -1,6 +1,7 @@
 """What holds of our catalog whatever another one answers."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -157,6 +158,47 @@ for line in sys.stdin:
         read("COMMIT")
         assert read("SELECT count(*) FROM t") == "[(3,)]"
         reader.stdin.close()
+
+
+@contextlib.contextmanager
+def s3(folder):
+    """The URL of a server that speaks S3 and has the bucket `lake`."""
+    servers = pathlib.Path(__file__).parents[2] / "interop" / "servers" / "run.sh"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([servers, "seaweedfs", folder], **pipes) as server:
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+
+
+def test_a_bucket_holds_catalog_and_data(folder):
+    """The catalog is reached by DuckDB's secret or by properties, and refuses a bucket that is not there."""
+    with s3(folder) as url:
+        secret = f"""CREATE SECRET (TYPE s3, KEY_ID 'key', SECRET 'secret', REGION 'us-east-1',
+            ENDPOINT '{url.removeprefix("http://")}', URL_STYLE 'path', USE_SSL false)"""
+        location = "ducklake:lakelock:s3://lake/catalog"
+        writer = connect()
+        writer.execute(secret)
+        writer.execute(f"ATTACH '{location}' AS lake (DATA_PATH 's3://lake/data/', ENCRYPTED)")
+        writer.execute("CREATE TABLE lake.t AS SELECT i FROM range(1000) r(i)")
+        reader = connect()
+        reader.execute(secret)
+        reader.execute(f"ATTACH '{location}' AS lake (READ_ONLY)")
+        for i in range(3):
+            writer.execute("INSERT INTO lake.t VALUES (0)")
+            assert reader.execute("SELECT count(*) FROM lake.t").fetchone() == (1001 + i,)
+        writer.close()
+        reader.close()
+
+        other = connect()
+        properties = f"""META_S3_ENDPOINT '{url}', META_S3_PATH_STYLE_ACCESS true, META_S3_ACCESS_KEY_ID 'key',
+            META_S3_SECRET_ACCESS_KEY 'secret', META_CLIENT_REGION 'us-east-1'"""
+        other.execute(f"ATTACH '{location}' AS lake ({properties})")
+        assert other.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone() == (5,)
+        nowhere = f"ATTACH 'ducklake:lakelock:s3://nowhere/catalog' AS other (DATA_PATH '{folder}', {properties})"
+        message = error_of(other, nowhere)
+        assert "s3://nowhere/catalog" in message, message
 
 
 def test_the_command_line_program_loads_it(folder):
