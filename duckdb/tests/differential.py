@@ -56,7 +56,8 @@ class Run:
     def answer(self, sql):
         """The rows, or the error."""
         try:
-            return "rows", self.current.execute(self.lake.fill_in(sql)).fetchall()
+            result = self.current.execute(self.lake.fill_in(sql))
+            return "rows", result.fetchall() if result else []
         except duckdb.Error as error:
             return "error", self.lake.hide_paths(str(error))
 
