@@ -175,7 +175,7 @@ def s3(folder):
 def test_a_bucket_holds_catalog_and_data(folder):
     """The catalog is reached by DuckDB's secret or by properties, and refuses a bucket that is not there."""
     with s3(folder) as url:
-        secret = f"""CREATE SECRET (TYPE s3, KEY_ID 'key', SECRET 'secret', REGION 'us-east-1',
+        secret = f"""CREATE SECRET (TYPE s3, KEY_ID 'lakelock', SECRET 'lakelock-secret', REGION 'us-east-1',
             ENDPOINT '{url.removeprefix("http://")}', URL_STYLE 'path', USE_SSL false)"""
         location = "ducklake:lakelock:s3://lake/catalog"
         writer = connect()
@@ -192,8 +192,8 @@ def test_a_bucket_holds_catalog_and_data(folder):
         reader.close()
 
         other = connect()
-        properties = f"""META_S3_ENDPOINT '{url}', META_S3_PATH_STYLE_ACCESS true, META_S3_ACCESS_KEY_ID 'key',
-            META_S3_SECRET_ACCESS_KEY 'secret', META_CLIENT_REGION 'us-east-1'"""
+        properties = f"""META_S3_ENDPOINT '{url}', META_S3_PATH_STYLE_ACCESS true, META_S3_ACCESS_KEY_ID 'lakelock',
+            META_S3_SECRET_ACCESS_KEY 'lakelock-secret', META_CLIENT_REGION 'us-east-1'"""
         other.execute(f"ATTACH '{location}' AS lake ({properties})")
         assert other.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone() == (5,)
         nowhere = f"ATTACH 'ducklake:lakelock:s3://nowhere/catalog' AS other (DATA_PATH '{folder}', {properties})"
