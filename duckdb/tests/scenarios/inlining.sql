@@ -36,6 +36,7 @@ CREATE TABLE p (day DATE, v INTEGER);
 ALTER TABLE p SET PARTITIONED BY (month(day));
 INSERT INTO p VALUES ('2024-01-01', 1), ('2024-02-01', 2), ('2024-02-02', NULL);
 DELETE FROM p WHERE v = 1;
+-- unordered
 CALL ducklake_flush_inlined_data('lake');
 FROM t ORDER BY ALL;
 FROM p ORDER BY ALL;
@@ -48,6 +49,7 @@ UPDATE p SET v = 7 WHERE v = 2;
 FROM t ORDER BY ALL;
 FROM p ORDER BY ALL;
 SELECT table_name, column_count FROM duckdb_tables() WHERE database_name = 'meta' AND table_name LIKE 'ducklake_inlined%' ORDER BY ALL;
+-- unordered
 CALL ducklake_flush_inlined_data('lake');
 FROM t ORDER BY ALL;
 FROM p ORDER BY ALL;
