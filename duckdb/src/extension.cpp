@@ -23,9 +23,9 @@ struct PrivateType {
 template struct PrivateType<&AttachedDatabase::type>;
 AttachedDatabaseType &TypeOf(AttachedDatabase &db);
 
-//! Whether somebody wants it so. What nobody said anything about DuckDB attaches read-only when its path is a remote one, as it
+//! Whether read-only is what somebody asked for. DuckDB attaches what nobody chose for read-only when its path is remote, as it
 //! takes that for a file.
-bool WantsReadOnly(ClientContext &context, const AttachInfo &info) {
+bool AccessWasChosen(ClientContext &context, const AttachInfo &info) {
 	for (auto option : {"readonly", "read_only", "readwrite", "read_write"}) {
 		if (info.options.count(option) > 0) {
 			return true;
@@ -36,7 +36,7 @@ bool WantsReadOnly(ClientContext &context, const AttachInfo &info) {
 
 unique_ptr<Catalog> Attach(optional_ptr<StorageExtensionInfo>, ClientContext &context, AttachedDatabase &db,
                            const string &, AttachInfo &info, AttachOptions &options) {
-	if (options.access_mode == AccessMode::READ_ONLY && !WantsReadOnly(context, info)) {
+	if (options.access_mode == AccessMode::READ_ONLY && !AccessWasChosen(context, info)) {
 		options.access_mode = AccessMode::READ_WRITE;
 		TypeOf(db) = AttachedDatabaseType::READ_WRITE_DATABASE;
 	}
