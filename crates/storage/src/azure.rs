@@ -67,7 +67,7 @@ impl AzureSettings {
     /// A container, which is set up by the first request.
     pub(crate) fn container(self: &Arc<Self>, place: &Place, host: &str, container: &str) -> RemoteStore {
         let this = Container { settings: Arc::clone(self), host: host.to_owned(), name: container.to_owned() };
-        RemoteStore::new(place.clone(), this, NewObjects::default())
+        RemoteStore::new(place.clone(), this, NewObjects::default(), self.http.retry.clone())
     }
 
     /// Where the blobs of an account are, by the host that its locations have.

@@ -63,7 +63,7 @@ impl GcsSettings {
     /// A bucket, which is set up by the first request.
     pub(crate) fn bucket(self: &Arc<Self>, place: &Place, bucket: &str) -> RemoteStore {
         let this = GcsBucket { settings: Arc::clone(self), bucket: bucket.to_owned() };
-        RemoteStore::new(place.clone(), this, NewObjects::default())
+        RemoteStore::new(place.clone(), this, NewObjects::default(), self.http.retry.clone())
     }
 }
 

@@ -44,6 +44,7 @@ mod location;
 mod properties;
 mod reader;
 mod remote;
+mod repeats;
 #[cfg(feature = "aws")]
 mod s3;
 mod storage;

@@ -14,12 +14,12 @@ use futures::{StreamExt, TryFutureExt, TryStreamExt, stream::BoxStream};
 use object_store::{
     Attribute, AttributeValue, Attributes, CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload,
     ObjectMeta, ObjectStore, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
-    TagSet, path::Path,
+    RetryConfig, TagSet, path::Path,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use crate::{error, location::Place, upload::GuardedUpload};
+use crate::{error, location::Place, repeats::Repeats, upload::GuardedUpload};
 
 /// A bucket. A clone shares everything with the original.
 #[derive(Clone)]
@@ -31,6 +31,7 @@ struct Shared {
     place: Place,
     bucket: Box<dyn Connect>,
     new_objects: NewObjects,
+    retry: RetryConfig,
     store: OnceCell<Arc<dyn ObjectStore>>,
 }
 
@@ -61,9 +62,14 @@ impl Default for NewObjects {
 }
 
 impl RemoteStore {
-    pub(crate) fn new(place: Place, bucket: impl Connect + 'static, new_objects: NewObjects) -> Self {
+    pub(crate) fn new(
+        place: Place,
+        bucket: impl Connect + 'static,
+        new_objects: NewObjects,
+        retry: RetryConfig,
+    ) -> Self {
         let bucket = Box::new(bucket);
-        Self { shared: Arc::new(Shared { place, bucket, new_objects, store: OnceCell::new() }) }
+        Self { shared: Arc::new(Shared { place, bucket, new_objects, retry, store: OnceCell::new() }) }
     }
 
     async fn store(&self) -> Result<&Arc<dyn ObjectStore>> {
@@ -104,9 +110,9 @@ impl RemoteStore {
             options.mode = PutMode::Overwrite;
         }
         let store = self.store().await?;
-        let mut attempts = 0;
+        let mut repeats = Repeats::new(&self.shared.retry);
+        let mut obstructions = 0;
         loop {
-            attempts += 1;
             let error = match store.put_opts(path, payload.clone(), options.clone()).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
@@ -118,7 +124,9 @@ impl RemoteStore {
             match found {
                 Some(Written::ByUs(result)) => return Ok(result),
                 // It was in the way for a moment only, such as another request that was not finished.
-                Some(Written::Not) if exists && attempts < MAX_ATTEMPTS => {}
+                Some(Written::Not) if exists && obstructions < MAX_OBSTRUCTIONS => obstructions += 1,
+                // Should the first attempt still arrive, it is known by its number.
+                Some(Written::Not) if unknown && repeats.next().await => {}
                 _ if exists => return Err(already_exists(path)),
                 _ => return Err(self.explained(path, "write")(error)),
             }
@@ -141,8 +149,8 @@ pub(crate) enum Written {
     Not,
 }
 
-/// How often an object is written anew that could not be written for a reason which has passed.
-const MAX_ATTEMPTS: usize = 3;
+/// How often an object is written anew that could not be written since something was in the way which is not there any more.
+const MAX_OBSTRUCTIONS: usize = 2;
 
 /// The metadata of an object that holds the number of its writer. All stores take a name like this one.
 const NUMBER: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("lakelockwriter"));

@@ -34,6 +34,8 @@ pub enum Reply {
     Lose(u16),
     /// An answer by this proxy itself: status, headers and body.
     Answer(u16, Vec<(&'static str, &'static str)>, &'static str),
+    /// No answer: the connection is closed, and the request went nowhere.
+    Hangup,
     /// No answer, as long as the client waits.
     Silence,
 }
@@ -131,6 +133,7 @@ impl Shared {
                 answer(status, &[], "")
             }
             Reply::Answer(status, headers, body) => answer(status, &headers, body),
+            Reply::Hangup => return Ok(()),
             Reply::Silence => return reader.read_to_end(&mut Vec::new()).map(drop),
         };
         let head = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").map_or(answer.len(), |end| end + 4);

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lakelock_crypto::{KeyLength, StandardKeyMetadata};
@@ -39,6 +40,32 @@ async fn a_writer_knows_its_own_file_when_the_answer_was_lost() {
         let (_proxy, storage) = losing(&place, properties);
         let error = storage.write_new(&file, "ours").await.unwrap_err();
         assert_eq!((error.kind(), error.location()), (ErrorKind::AlreadyExists, file.as_str()));
+    }
+}
+
+/// Connections break before the request has arrived: three times in a row, and each time.
+#[tokio::test]
+async fn a_file_is_written_although_connections_break() {
+    let places: [(_, fn(&str) -> _); 3] =
+        [(Place::moto("broken"), s3), (Place::seaweedfs("broken"), s3), (Place::azurite("broken"), azure)];
+    for (place, properties) in places {
+        for (breaks, is_written) in [(3, true), (usize::MAX, false)] {
+            let attempts = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&attempts);
+            let proxy = Proxy::before(place.url, move |request| {
+                let breaks = makes_a_file(request) && counter.fetch_add(1, Ordering::SeqCst) < breaks;
+                if breaks { Reply::Hangup } else { Reply::Forward }
+            });
+            let mut properties = properties(&proxy.url());
+            properties.push(("storage.retry.min-wait-ms", "1".to_owned()));
+            properties.push(("storage.retry.num-retries", "3".to_owned()));
+            let file = place.at(&format!("after-{breaks}"));
+            let written = storage(&properties).write_new(&file, "ours").await;
+            assert_eq!(written.err().map(|error| error.kind()), (!is_written).then_some(ErrorKind::Unavailable));
+            assert!(attempts.load(Ordering::SeqCst) >= 4);
+            let found = place.storage.read(&file).await.map_err(|error| error.kind());
+            assert_eq!(found, if is_written { Ok("ours".into()) } else { Err(ErrorKind::NotFound) });
+        }
     }
 }
 
