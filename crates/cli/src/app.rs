@@ -82,8 +82,9 @@ fn execute(arguments: Arguments) -> Result<()> {
 fn start_logging(options: &GlobalOptions) {
     let level = match (options.quiet, options.verbose) {
         (true, _) => "error",
-        (false, 0) => "warn",
-        (false, 1) => "warn,lakelock=info",
+        // The SDK of AWS warns of each place that it looks in; what it does not find at all is an error of ours.
+        (false, 0) => "warn,aws_config=error",
+        (false, 1) => "warn,aws_config=error,lakelock=info",
         (false, 2) => "info,lakelock=debug",
         (false, _) => "info,lakelock=trace",
     };
@@ -123,7 +124,9 @@ fn hint_for_kms(kind: lakelock_kms::ErrorKind) -> Option<&'static str> {
             "a local keystore opens with the key file in keystore.key-file, or with the passphrase in \
              $LAKELOCK_KEYSTORE_PASSPHRASE; a cloud KMS takes the credentials of its platform"
         }
-        ErrorKind::NotFound => "`lakelock keystore list` shows the master keys of a local keystore",
+        ErrorKind::NotFound => {
+            "`lakelock kms check --key KEY` tries a key; `lakelock keystore list` shows those of a local keystore"
+        }
         ErrorKind::WrongKey => {
             "this keystore or KMS has another key of that id; check keystore.path and encryption.kms-impl of the catalog"
         }

@@ -20,6 +20,9 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use aws_config::environment::EnvironmentVariableRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::ProfileFileRegionProvider;
 use aws_config::sts::AssumeRoleProvider;
 use aws_config::{AppName, BehaviorVersion, Region};
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
@@ -60,6 +63,8 @@ const DEFAULT_CREDENTIALS_PROVIDER: &str = "software.amazon.awssdk.auth.credenti
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     region: Option<String>,
+    /// For when nobody says one.
+    usual_region: Option<String>,
     role: Option<Role>,
 }
 
@@ -87,7 +92,14 @@ impl Settings {
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let region = role.as_ref().and_then(|_| get(ASSUME_ROLE_REGION)).or_else(|| get(CLIENT_REGION));
-        Ok(Self { region, role })
+        Ok(Self { region, usual_region: None, role })
+    }
+
+    /// A region for when the properties, the environment and the profile say none; the instance is then not asked. For stores
+    /// that are not Amazon's.
+    #[must_use]
+    pub fn or_region(self, region: &str) -> Self {
+        Self { usual_region: Some(region.to_owned()), ..self }
     }
 
     /// Looks up what the properties leave open, for clients of any service. Credentials come later, when the first
@@ -102,6 +114,10 @@ impl Settings {
         }
         if let Some(region) = &self.region {
             loader = loader.region(Region::new(region.clone()));
+        } else if let Some(usual) = &self.usual_region {
+            let named = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new());
+            let named = named.or_else(ProfileFileRegionProvider::new());
+            loader = loader.region(named.or_else(Region::new(usual.clone())));
         }
         let config = loader.load().await;
         if config.region().is_none() {

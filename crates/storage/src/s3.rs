@@ -30,7 +30,6 @@ pub(crate) struct S3Settings {
     new_objects: NewObjects,
     /// Who the platform says we are.
     platform: aws::Settings,
-    properties: HashMap<String, String>,
 }
 
 /// What the store is asked to encrypt with: `s3.sse.type` and `s3.sse.key`.
@@ -53,14 +52,13 @@ impl S3Settings {
             encryption: Encryption::from_properties(properties)?,
             new_objects: new_objects(properties)?,
             platform: aws::Settings::from_properties(all).map_err(|error| Error::from_cloud(error, "S3"))?,
-            properties: all.clone(),
         })
     }
 
     /// A bucket, which is set up by the first request.
     pub(crate) fn bucket(self: &Arc<Self>, place: &Place, bucket: &str) -> RemoteStore {
         let this = S3Bucket { settings: Arc::clone(self), bucket: bucket.to_owned() };
-        RemoteStore::new(place.clone(), this, self.new_objects.clone())
+        RemoteStore::new(place.clone(), this, self.new_objects.clone(), self.http.retry.clone())
     }
 
     /// Where the buckets are, unless that is at Amazon.
@@ -123,14 +121,8 @@ impl S3Settings {
 
     /// Asks the platform who and where we are.
     async fn chain(&self, any_region: bool) -> lakelock_cloud::Result<aws::SdkConfig> {
-        match self.platform.load().await {
-            Err(error) if any_region && error.kind() == lakelock_cloud::ErrorKind::InvalidInput => {
-                let mut properties = self.properties.clone();
-                properties.insert(aws::CLIENT_REGION.to_owned(), DEFAULT_REGION.to_owned());
-                aws::sdk_config(&properties).await
-            }
-            loaded => loaded,
-        }
+        let platform = self.platform.clone();
+        if any_region { platform.or_region(DEFAULT_REGION).load().await } else { platform.load().await }
     }
 }
 

@@ -34,11 +34,11 @@ fn properties_of_java_are_understood_or_refused() {
         duration: Duration::from_mins(15),
         tags: vec![("cost".to_owned(), "b".to_owned()), ("team".to_owned(), "a".to_owned())],
     };
-    assert_eq!(settings, Settings { region: Some("eu-north-1".to_owned()), role: Some(expected) });
+    assert_eq!(settings, Settings { region: Some("eu-north-1".to_owned()), usual_region: None, role: Some(expected) });
 
     let without_role = [(CLIENT_REGION, "eu-west-1"), (ASSUME_ROLE_REGION, "eu-north-1"), (ASSUME_ROLE_ARN, "")];
     let settings = Settings::from_properties(&properties(&without_role)).unwrap();
-    assert_eq!(settings, Settings { region: Some("eu-west-1".to_owned()), role: None });
+    assert_eq!(settings, Settings { region: Some("eu-west-1".to_owned()), usual_region: None, role: None });
 
     for (pairs, kind) in [
         (vec![(CLIENT_FACTORY, "com.example.Own")], ErrorKind::Unsupported),
