@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every check of this repository, from a clean checkout: format, lints, docs, and all tests with Java as the judge.
-# Needs a Rust toolchain, a C compiler, a JDK 17, Maven, npm, Python 3.10 with venv, and apt-get or SoftHSM; jars, crates and
+# Needs a Rust toolchain, a C and a C++ compiler, a JDK 17, Maven, npm, Python 3.10 with venv, and apt-get or SoftHSM; jars, crates and
 # the servers that tests run against come from their registries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +14,8 @@ command -v softhsm2-util >/dev/null || command -v apt-get >/dev/null || {
 }
 
 # Outside the checkout, so that a fresh clone starts warm.
+# What a checkout elsewhere has left of half-compiled crates is no help to this one.
+export CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${TMPDIR:-/tmp}/lakelock-target}"
 
 echo "== the Java judge"
@@ -44,5 +46,5 @@ RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 echo "== tests"
 cargo test --workspace --locked --no-fail-fast
 
-echo "== DuckDB and DuckLake (fetched the first time, and kept outside the checkout)"
+echo "== DuckDB and DuckLake"
 duckdb/test.sh

@@ -8,10 +8,10 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}
-duckdb=$build/duckdb-$(sha256sum <"$here/requirements.txt" | cut -c1-16)
+duckdb=$build/duckdb-python-$(sha256sum <"$here/requirements.txt" | cut -c1-16)
 
 mkdir -p "$build"
-exec 9>"$build/duckdb-lock"
+exec 9>"$build/duckdb-python-lock"
 flock 9
 if [ ! -d "$duckdb" ]; then
   echo "interop/duckdb: fetching DuckDB from PyPI into $duckdb" >&2
