@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::numbers;
-use super::raw::RawDocument;
+use super::raw::{RawDocument, RawObject, write_object};
 use crate::opaque::{self, OpaqueType};
 use crate::spec::{FormatVersion, NestedField, PrimitiveType, Schema, TableMetadata, Type};
 use crate::{Error, ErrorKind, Result};
@@ -66,6 +66,30 @@ pub(super) fn as_version_3(
         let message = format!("the encryption keys of {location}, which has format version 2, cannot be read");
         Error::new(ErrorKind::InvalidData, message).with_source(e)
     })
+}
+
+/// The metadata with the sequence number of every snapshot; `None` if none is left out.
+///
+/// Java writes none for snapshots from when a table was of version 1, where it stands for 0; in version 3 the parser wants one.
+pub(super) fn with_sequence_numbers(json: &[u8]) -> Option<Vec<u8>> {
+    const FIELD: &str = "sequence-number";
+    let mut raw = RawDocument::parse(json).ok()?;
+    let snapshots: Vec<RawObject<'_>> = serde_json::from_str(raw.get("snapshots")?).ok()?;
+    let lacks_it = |snapshot: &RawObject<'_>| snapshot.0.iter().all(|(name, _)| name != FIELD);
+    if !snapshots.iter().any(lacks_it) {
+        return None;
+    }
+    let mut text = String::from("[");
+    for (i, snapshot) in snapshots.iter().enumerate() {
+        if i > 0 {
+            text.push(',');
+        }
+        let fields = snapshot.0.iter().map(|(name, value)| (name.as_ref(), value.get()));
+        write_object(&mut text, fields.chain(lacks_it(snapshot).then_some((FIELD, "0"))));
+    }
+    text.push(']');
+    raw.set("snapshots", text);
+    Some(raw.to_json())
 }
 
 /// The metadata with placeholders for the types of its columns that are not read; `None` if it has no such column.

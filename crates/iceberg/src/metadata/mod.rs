@@ -262,6 +262,13 @@ impl TableDocument {
 }
 
 fn parse_metadata(json: &[u8]) -> Result<TableMetadata, serde_json::Error> {
+    parse_complete(json).or_else(|error| match check::with_sequence_numbers(json) {
+        Some(complete) => parse_complete(&complete),
+        None => Err(error),
+    })
+}
+
+fn parse_complete(json: &[u8]) -> Result<TableMetadata, serde_json::Error> {
     let mut deserializer = Deserializer::from_slice(json);
     let metadata = serde::Deserialize::deserialize(&mut deserializer)?;
     deserializer.end()?;

@@ -357,6 +357,20 @@ fn an_upgrade_keeps_what_version_2_wrote() {
     check("upgrade", &before, &after, &[]);
 }
 
+/// As Java leaves it out.
+#[test]
+fn a_snapshot_of_version_1_needs_no_sequence_number() {
+    let mut document = document();
+    let first = document["snapshots"][0].as_object_mut().unwrap();
+    for later in ["sequence-number", "first-row-id", "added-rows"] {
+        first.remove(later);
+    }
+    let read = read(&document);
+    assert_eq!(read.metadata().snapshot_by_id(11).unwrap().sequence_number(), 0);
+    let changed = read.apply(&[properties(&[("b", "3")])], LOCATION).unwrap();
+    assert_eq!(to_value(&changed)["snapshots"], document["snapshots"]);
+}
+
 #[test]
 fn updates_that_change_nothing_give_the_same_metadata() {
     let before = read(&document());
