@@ -1,6 +1,8 @@
 """The session of run.sh."""
 
+import datetime
 import json
+import math
 import os
 import sys
 import time
@@ -12,8 +14,12 @@ session_settings = {key: properties.pop(key) for key in list(properties) if key.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 # The client of AWS KMS has no properties for them, and the server believes any.
 os.environ |= {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
+# PySpark gives timestamps in the zone of this process.
+os.environ["TZ"] = "UTC"
+time.tzset()
 
 from pyspark.sql import SparkSession  # noqa: E402, after the environment
+from pyspark.sql.types import ArrayType, MapType, StructType, TimestampType  # noqa: E402
 
 folders = ["jars", "aws"] if properties else ["jars"]
 jars = ":".join(str(jar) for of in folders for jar in sorted(Path(spark_folder, of).glob("*.jar")))
@@ -26,6 +32,10 @@ settings = {
     "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dderby.stream.error.file={folder}/derby.log",
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     "spark.sql.shuffle.partitions": "1",
+    # Tables are small: what is compiled for a query does not pay.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.warehouse.dir": f"{folder}/spark",
@@ -44,6 +54,14 @@ for name, locks in (("locked", "true"), ("unlocked", "false")):
     }
     settings |= {f"{catalog}.{key}": value for key, value in (kms | properties).items()}
 settings |= session_settings
+
+# A metastore does not know all types of columns.
+settings |= {
+    "spark.sql.catalog.folder": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.folder.type": "hadoop",
+    "spark.sql.catalog.folder.warehouse": f"{folder}/folder",
+    "spark.sql.catalog.folder.cache-enabled": "false",
+}
 
 builder = SparkSession.builder
 for key, value in settings.items():
@@ -75,19 +93,41 @@ def timed(query):
     return [{"seconds": time.perf_counter() - start, "cpu_seconds": (system.getProcessCpuTime() - cpu) / 1e9}]
 
 
+def cell(value, kind):
+    """A value in the form that interop/java prints rows in."""
+    if value is None:
+        return None
+    if isinstance(kind, StructType):
+        return {field.name: cell(value[at], field.dataType) for at, field in enumerate(kind.fields)}
+    if isinstance(kind, ArrayType):
+        return [cell(element, kind.elementType) for element in value]
+    if isinstance(kind, MapType):
+        pairs = [[cell(key, kind.keyType), cell(of_key, kind.valueType)] for key, of_key in value.items()]
+        return sorted(pairs, key=lambda pair: json.dumps(pair[0], ensure_ascii=False))
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="microseconds") + ("+00:00" if isinstance(kind, TimestampType) else "")
+    return f"{value:f}" if hasattr(value, "as_tuple") else str(value)
+
+
 def run(statement):
     try:
         if statement.startswith("time "):
             return {"ok": True, "rows": timed(statement.removeprefix("time "))}
         if statement.startswith("parameters "):
             return {"ok": True, "rows": parameters(statement.removeprefix("parameters "))}
-        rows = [row.asDict(recursive=True) for row in session.sql(statement).collect()]
-        return {"ok": True, "rows": rows}
+        answer = session.sql(statement)
+        return {"ok": True, "rows": [cell(row, answer.schema) for row in answer.collect()]}
     except Exception as error:  # whatever it is, the test says whether it was expected
         return {"ok": False, "error": str(error).split("JVM stacktrace")[0].strip()}
 
 
 answers = os.fdopen(os.dup(1), "w")
 for line in sys.stdin:
-    print(json.dumps(run(json.loads(line)), default=str), file=answers, flush=True)
+    print(json.dumps(run(json.loads(line))), file=answers, flush=True)
 session.stop()

@@ -30,12 +30,22 @@ pub fn sorted(mut rows: Vec<Value>) -> Vec<Value> {
 /// # Panics
 /// With the first difference, if there is one.
 pub fn assert_same(found: &[Value], expected: &[Value], what: &str) {
+    if let Err(difference) = compare(found, expected) {
+        panic!("{what}: {difference}");
+    }
+}
+
+/// Whether rows are the same.
+///
+/// # Errors
+/// With the first difference, if there is one.
+pub fn compare(found: &[Value], expected: &[Value]) -> Result<(), String> {
     for (found, expected) in found.iter().zip(expected) {
         if let Some(difference) = difference(found, expected) {
-            panic!("{what}: {difference}\nfound    {found}\nexpected {expected}");
+            return Err(format!("{difference}\nfound    {found}\nexpected {expected}"));
         }
     }
-    assert_eq!(found.len(), expected.len(), "{what}: number of rows");
+    if found.len() == expected.len() { Ok(()) } else { Err(format!("{} rows, not {}", found.len(), expected.len())) }
 }
 
 fn difference(found: &Value, expected: &Value) -> Option<String> {

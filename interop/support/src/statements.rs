@@ -35,9 +35,7 @@ impl Statements {
     /// # Panics
     /// If it fails, with its error.
     pub fn sql(&mut self, statement: &str) -> Vec<Value> {
-        let answer = self.ask(statement);
-        assert_eq!(answer["ok"], true, "{statement}: {}", answer["error"]);
-        answer["rows"].as_array().cloned().unwrap_or_default()
+        self.attempt(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
     /// Runs a statement that must fail, and returns its error.
@@ -45,9 +43,22 @@ impl Statements {
     /// # Panics
     /// If it does not.
     pub fn error(&mut self, statement: &str) -> String {
+        self.attempt(statement).map_or_else(|error| error, |rows| panic!("{statement}: {rows:?}"))
+    }
+
+    /// Runs a statement, and returns its rows.
+    ///
+    /// # Errors
+    /// When it fails, with its error.
+    ///
+    /// # Panics
+    /// If there is no session to ask.
+    pub fn attempt(&mut self, statement: &str) -> Result<Vec<Value>, String> {
         let answer = self.ask(statement);
-        assert_eq!(answer["ok"], false, "{statement}: {answer}");
-        answer["error"].as_str().unwrap_or_default().to_owned()
+        match &answer["ok"] {
+            Value::Bool(true) => Ok(answer["rows"].as_array().cloned().unwrap_or_default()),
+            _ => Err(answer["error"].as_str().unwrap_or_default().to_owned()),
+        }
     }
 
     /// Runs a query, whose rows the process throws away, and returns what it took there.

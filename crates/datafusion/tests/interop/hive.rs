@@ -29,14 +29,14 @@ async fn spark_and_lakelock_take_turns_in_a_hive_metastore() {
 }
 
 /// A catalog, which is Spark's of that name, with a database that is named like it.
-struct Lake {
+pub(crate) struct Lake {
     name: &'static str,
-    catalog: Arc<dyn Catalog>,
-    context: SessionContext,
+    pub(crate) catalog: Arc<dyn Catalog>,
+    pub(crate) context: SessionContext,
 }
 
 impl Lake {
-    async fn open(name: &'static str, uri: &str, lock_enabled: &str) -> Self {
+    pub(crate) async fn open(name: &'static str, uri: &str, lock_enabled: &str) -> Self {
         let key = hex::encode(MASTER_KEY);
         let properties = [
             ("type", "hive"),
@@ -51,11 +51,11 @@ impl Lake {
         Self { name, catalog, context }
     }
 
-    fn table(&self, table: &str) -> String {
+    pub(crate) fn table(&self, table: &str) -> String {
         format!("{0}.{0}.{table}", self.name)
     }
 
-    fn ident(&self, table: &str) -> TableIdent {
+    pub(crate) fn ident(&self, table: &str) -> TableIdent {
         TableIdent::from_strs([self.name, table]).unwrap()
     }
 

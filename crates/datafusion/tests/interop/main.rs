@@ -17,6 +17,7 @@ mod requests;
 mod rows;
 mod secrets;
 mod shared_catalog;
+mod spark_tables;
 mod sql;
 mod tables;
 mod tampering;

@@ -1,7 +1,7 @@
 //! The rows of queries as JSON.
 
 use datafusion::prelude::DataFrame;
-pub(crate) use lakelock_interop::rows::{assert_same, of_batches, sorted, with_uuids};
+pub(crate) use lakelock_interop::rows::{assert_same, compare, of_batches, sorted, with_uuids};
 use serde_json::Value;
 
 /// The rows of a query, sorted.
