@@ -17,7 +17,7 @@ alter table {table} set tblproperties ('write.parquet.compression-codec' = 'unco
 insert into {table} select id, concat('n', id), cast(concat('r', id) as binary), sequence(0, int(id % 4)) from range(110, 700);
 alter table {table} set tblproperties ('write.parquet.bloom-filter-enabled.column.id' = 'true',
     'write.parquet.bloom-filter-enabled.column.name' = 'true', 'write.parquet.bloom-filter-max-bytes' = '1024',
-    'write.parquet.compression-codec' = 'zstd', 'write.parquet.page-version' = 'v2');
+    'write.parquet.compression-codec' = 'zstd');
 insert into {table} select id * 2, concat('b', id), cast(concat('b', id) as binary), null from range(500, 800);
 alter table {table} set tblproperties ('write.format.default' = 'avro', 'write.avro.compression-codec' = 'zstd');
 insert into {table} select id, concat('n', id % 5), X'01', array(1) from range(2000, 2020);

@@ -52,7 +52,4 @@ delete from {table} where flag = false and id > 200;
 alter table {table} rename column text to words;
 select id from {table} where words = 'a/b=c%20d' order by id;
 call locked.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'));
-alter table {table} drop partition field words;
-alter table {table} drop partition field bucket(7, words);
-alter table {table} drop column words;
 select id from {table} where number = -1 order by id;

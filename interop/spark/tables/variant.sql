@@ -3,7 +3,6 @@ create table {table} (id bigint not null, odd variant, name string, inner_ struc
 tblproperties ('format-version' = '3', 'write.delete.mode' = 'merge-on-read');
 insert into {table} select id, parse_json(concat('{"a": ', id, ', "b": ["x", null], "t": 1.5}')), concat('n', id),
     struct(int(id), parse_json('7')) from range(0, 10);
-alter table {table} set tblproperties ('write.parquet.shred-variants' = 'true', 'write.parquet.variant-inference.buffer-size' = '5');
 insert into {table} select id, parse_json(concat('{"a": ', id, ', "b": ["x", null], "t": 1.5}')), concat('n', id), null from range(10, 50);
 insert into {table} values (100, null, 'none', null);
 delete from {table} where id = 3;

@@ -55,9 +55,10 @@ impl Statements {
     /// If there is no session to ask.
     pub fn attempt(&mut self, statement: &str) -> Result<Vec<Value>, String> {
         let answer = self.ask(statement);
-        match &answer["ok"] {
-            Value::Bool(true) => Ok(answer["rows"].as_array().cloned().unwrap_or_default()),
-            _ => Err(answer["error"].as_str().unwrap_or_default().to_owned()),
+        if answer["ok"] == true {
+            Ok(answer["rows"].as_array().cloned().unwrap_or_default())
+        } else {
+            Err(answer["error"].as_str().unwrap_or_default().to_owned())
         }
     }
 
