@@ -125,7 +125,7 @@ fn hint_for_kms(kind: lakelock_kms::ErrorKind) -> Option<&'static str> {
              $LAKELOCK_KEYSTORE_PASSPHRASE; a cloud KMS takes the credentials of its platform"
         }
         ErrorKind::NotFound => {
-            "`lakelock kms check --key KEY` tries a key; `lakelock keystore list` shows those of a local keystore"
+            "`lakelock keystore list` shows the master keys of a local keystore; elsewhere, `lakelock kms check --key KEY` tries one"
         }
         ErrorKind::WrongKey => {
             "this keystore or KMS has another key of that id; check keystore.path and encryption.kms-impl of the catalog"
