@@ -13,11 +13,12 @@ duckdb=$build/duckdb-python-$(sha256sum <"$here/requirements.txt" | cut -c1-16)
 mkdir -p "$build"
 exec 9>"$build/duckdb-python-lock"
 flock 9
-if [ ! -d "$duckdb" ]; then
+# The programs in it name their folder, so it is made where it stays.
+if [ ! -e "$duckdb/complete" ]; then
   echo "interop/duckdb: fetching DuckDB from PyPI into $duckdb" >&2
-  rm -rf "$duckdb.new"
-  python3 -m venv "$duckdb.new"
-  "$duckdb.new/bin/python" -m pip install -q --disable-pip-version-check -r "$here/requirements.txt" >&2
-  mv "$duckdb.new" "$duckdb"
+  rm -rf "$duckdb"
+  python3 -m venv "$duckdb"
+  "$duckdb/bin/python" -m pip install -q --disable-pip-version-check -r "$here/requirements.txt" >&2
+  touch "$duckdb/complete"
 fi
 echo "$duckdb"
