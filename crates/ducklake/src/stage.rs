@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    fmt,
     sync::Arc,
 };
 
@@ -28,13 +29,20 @@ impl From<RowFacts> for Located {
 }
 
 /// A row that the transaction has inserted or updated.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct StagedRow {
     pub(crate) row: Bytes,
     /// Where it is to be.
     pub(crate) target: Located,
     /// Where the row is that it replaces.
     stored: Option<Located>,
+}
+
+impl fmt::Debug for StagedRow {
+    /// Without the row: rows of files hold their keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StagedRow").field("target", &self.target).field("stored", &self.stored).finish_non_exhaustive()
+    }
 }
 
 /// The changed rows of one table.
