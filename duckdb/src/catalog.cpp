@@ -11,10 +11,8 @@
 namespace lakelock {
 
 LakeCatalog::LakeCatalog(AttachedDatabase &db, LakeOptions options) : Catalog(db), options(std::move(options)) {
-	if (!Open(IfAbsent::NOTHING) && this->options.read_only) {
-		throw IOException("the lakelock catalog at %s does not exist: attach it without READ_ONLY to make it",
-		                  this->options.location);
-	}
+	// So that what is wrong with the place is said now. That there is nothing yet, DuckLake says by itself.
+	Open(IfAbsent::NOTHING);
 }
 
 LakeCatalog::~LakeCatalog() = default;

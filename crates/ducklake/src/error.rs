@@ -71,7 +71,7 @@ impl StdError for Error {
 }
 
 pub(crate) fn conflict(message: impl fmt::Display) -> Error {
-    Error::new(ErrorKind::Conflict, format!("transaction conflict: {message}; begin again"))
+    Error::new(ErrorKind::Conflict, format!("Conflict: {message} (transaction conflict); begin again"))
 }
 
 pub(crate) fn corrupt(message: impl Into<String>) -> Error {

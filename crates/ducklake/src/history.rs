@@ -1,6 +1,6 @@
-//! What the newest commits changed, to tell whether a transaction may still commit.
+//! What the newest commits changed, and what transactions under way are going to: to tell whether a transaction may go on.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use bytes::Bytes;
 
@@ -12,8 +12,10 @@ use crate::{
 /// What a transaction changes, as far as another one may not change the same.
 #[derive(Debug, Default)]
 pub(crate) struct Footprint {
-    /// Rows that it updates or deletes.
-    pub(crate) rows: HashSet<RowId>,
+    /// Rows that it updates.
+    pub(crate) updated: HashSet<RowId>,
+    /// Rows that it deletes.
+    pub(crate) deleted: HashSet<RowId>,
     /// Primary keys that it gives to rows.
     pub(crate) primary_keys: HashSet<(TableId, Bytes)>,
     /// Names of schemas, and of tables in them, that it makes, alters or drops: in lower case.
@@ -25,12 +27,20 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
+    fn rows(&self, change: Change) -> &HashSet<RowId> {
+        match change {
+            Change::Delete => &self.deleted,
+            Change::Update => &self.updated,
+        }
+    }
+
     /// Whether a transaction with this footprint may follow a commit with the `other` one that it did not see.
     fn check(&self, other: &Self) -> Result<()> {
         if let Some((table, _)) = shared(&self.primary_keys, &other.primary_keys) {
             return Err(conflict(format!("another commit has used a primary key of table number {}", table.0)));
         }
-        if shared(&self.rows, &other.rows).is_some() {
+        let ours = [&self.updated, &self.deleted];
+        if ours.iter().any(|rows| [&other.updated, &other.deleted].iter().any(|other| shared(rows, other).is_some())) {
             return Err(conflict("another commit has changed a row that this one changes"));
         }
         if let Some((schema, table)) = shared(&self.names, &other.names) {
@@ -50,28 +60,74 @@ fn shared<'a, T: Eq + std::hash::Hash>(one: &'a HashSet<T>, other: &'a HashSet<T
     small.iter().find(|element| large.contains(element))
 }
 
+/// What a transaction does to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Change {
+    Delete,
+    Update,
+}
+
+/// A transaction under way.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    number: u64,
+    /// The number of the newest commit that it sees.
+    pub(crate) after: u64,
+    claims: Vec<(Change, RowId)>,
+}
+
 /// The commits that a transaction under way did not see, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     newest: u64,
+    /// How many transactions have begun.
+    begun: u64,
     /// How many transactions began after each commit.
     active: BTreeMap<u64, usize>,
     commits: VecDeque<(u64, Footprint)>,
+    /// Which transaction under way does what to which rows.
+    claims: HashMap<(Change, RowId), u64>,
 }
 
 impl History {
-    /// Begins a transaction: the number of the newest commit that it sees.
-    pub(crate) fn begin(&mut self) -> u64 {
+    /// Begins a transaction.
+    pub(crate) fn begin(&mut self) -> Begun {
         *self.active.entry(self.newest).or_default() += 1;
-        self.newest
+        self.begun += 1;
+        Begun { number: self.begun, after: self.newest, claims: Vec::new() }
     }
 
-    /// Ends a transaction that began after the commit of this number.
-    pub(crate) fn end(&mut self, began: u64) {
-        if let Some(count) = self.active.get_mut(&began) {
+    /// Claims rows for a transaction until it ends, or none of them, if others have done the same to one of them already.
+    ///
+    /// `DuckDB`'s own tables say so at this moment, too, and `DuckLake` relies on it to flush inlined rows once only. They do not
+    /// mind that one transaction updates what another one deletes; here the later commit of the two fails.
+    pub(crate) fn claim(&mut self, begun: &mut Begun, change: Change, rows: &[RowId]) -> Result<()> {
+        let claimed = |row: &RowId| self.claims.get(&(change, *row)).is_some_and(|other| *other != begun.number);
+        let done = |row: &RowId| self.unseen(begun.after).any(|other| other.rows(change).contains(row));
+        if rows.iter().any(|row| claimed(row) || done(row)) {
+            let done = match change {
+                Change::Delete => "deleted",
+                Change::Update => "updated",
+            };
+            return Err(conflict(format!("another transaction has {done} a row that is to be {done}")));
+        }
+        for row in rows {
+            if self.claims.insert((change, *row), begun.number).is_none() {
+                begun.claims.push((change, *row));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a transaction.
+    pub(crate) fn end(&mut self, begun: &Begun) {
+        for claim in &begun.claims {
+            self.claims.remove(claim);
+        }
+        if let Some(count) = self.active.get_mut(&begun.after) {
             *count -= 1;
             if *count == 0 {
-                self.active.remove(&began);
+                self.active.remove(&begun.after);
             }
         }
         let oldest = self.active.keys().next().copied().unwrap_or(self.newest);
@@ -82,8 +138,12 @@ impl History {
 
     /// Whether a transaction that began after the commit of this number may commit.
     pub(crate) fn check(&self, began: u64, footprint: &Footprint) -> Result<()> {
-        let mut unseen = self.commits.iter().rev().take_while(|(number, _)| *number > began);
-        unseen.try_for_each(|(_, other)| footprint.check(other))
+        self.unseen(began).try_for_each(|other| footprint.check(other))
+    }
+
+    /// The commits after the one of this number.
+    fn unseen(&self, after: u64) -> impl Iterator<Item = &Footprint> {
+        self.commits.iter().rev().take_while(move |(number, _)| *number > after).map(|(_, footprint)| footprint)
     }
 
     /// Notes a commit.

@@ -51,7 +51,7 @@ pub(crate) async fn collect_garbage(writer: &Arc<Writer>, min_age: Duration) -> 
         let mut dropped = view.scan_prefix(keys::DROPPED).await?;
         let Some((key, _)) = dropped.next().await? else { break };
         let table = keys::parse_table(keys::DROPPED, &key)?;
-        remove_rows(writer, &view, active.began, table).await?;
+        remove_rows(writer, &view, active.began(), table).await?;
     }
     writer.place().collect(min_age).await;
     Ok(())

@@ -71,6 +71,11 @@ impl TableStage {
         self.rows.contains_key(&row) || self.is_removed(row)
     }
 
+    /// Whether a row of its own is in place of one that the store has.
+    pub(crate) fn replaces(&self, row: RowId) -> bool {
+        self.rows.get(&row).is_some_and(|row| row.stored.is_some())
+    }
+
     /// Whether a primary key is one of the rows here; nothing, if only the store can tell.
     pub(crate) fn has_primary_key(&self, values: &Bytes) -> Option<bool> {
         if self.taken.contains(values) { Some(true) } else { self.freed.contains(values).then_some(false) }
@@ -106,10 +111,10 @@ impl TableStage {
 
     fn note(&self, table: TableId, footprint: &mut Footprint) {
         footprint.written.insert(table);
-        footprint.rows.extend(self.removed.keys());
+        footprint.deleted.extend(self.removed.keys());
         for (id, StagedRow { target, stored, .. }) in &self.rows {
             if stored.is_some() {
-                footprint.rows.insert(*id);
+                footprint.updated.insert(*id);
             }
             let before = stored.as_ref().and_then(|stored| stored.primary_key.as_ref());
             if let Some(values) = target.primary_key.as_ref().filter(|values| Some(*values) != before) {

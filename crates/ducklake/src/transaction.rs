@@ -29,7 +29,8 @@ mod rows;
 /// It sees the catalog as it was when it began, and its own changes. [`commit`](Self::commit) makes them last, all or none;
 /// when it is dropped before, they are gone.
 ///
-/// Transactions are optimistic. A commit fails with [`ErrorKind::Conflict`] if another one that it did not see has
+/// Transactions are optimistic, but for this: what one of them is going to update, another one cannot update, and what one is going
+/// to delete, another one cannot delete; that fails with [`ErrorKind::Conflict`] at once. A commit fails with [`ErrorKind::Conflict`] if another one that it did not see has
 /// - used a primary key that it gives to a row,
 /// - changed or deleted a row that it changes or deletes,
 /// - made, altered or dropped a schema or table that it makes, alters, drops or writes to.
@@ -232,7 +233,7 @@ impl Transaction {
     pub async fn commit(self) -> Result<()> {
         let Self { stage, active, .. } = self;
         match active {
-            Some(active) if !stage.is_empty() => active.writer.commit(active.began, stage.into_changes()?).await,
+            Some(active) if !stage.is_empty() => active.writer.commit(active.began(), stage.into_changes()?).await,
             _ => Ok(()),
         }
     }

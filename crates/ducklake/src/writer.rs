@@ -16,7 +16,7 @@ use crate::{
     catalog::{Catalog, MAIN},
     error::{Error, ErrorKind, Result, corrupt, from_slatedb},
     format::Format,
-    history::History,
+    history::{Begun, Change, History},
     keys,
     place::Place,
     stage::{CatalogChange, Changes},
@@ -130,8 +130,8 @@ impl Writer {
             return Err(self.closed_error().await);
         }
         let mut state = self.state();
-        let began = state.history.begin();
-        let active = Active { writer: Arc::clone(self), began };
+        let begun = state.history.begin();
+        let active = Active { writer: Arc::clone(self), begun };
         Ok((state.view.clone(), Arc::clone(&state.catalog), active))
     }
 
@@ -261,12 +261,24 @@ impl Drop for Writer {
 /// A transaction under way: what later commits change is remembered until it ends.
 pub(crate) struct Active {
     pub(crate) writer: Arc<Writer>,
-    pub(crate) began: u64,
+    begun: Begun,
+}
+
+impl Active {
+    /// The number of the newest commit that it sees.
+    pub(crate) fn began(&self) -> u64 {
+        self.begun.after
+    }
+
+    /// Claims rows of the store for a change until the transaction ends.
+    pub(crate) fn claim(&mut self, change: Change, rows: &[RowId]) -> Result<()> {
+        self.writer.state().history.claim(&mut self.begun, change, rows)
+    }
 }
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.writer.state().history.end(self.began);
+        self.writer.state().history.end(&self.begun);
     }
 }
 

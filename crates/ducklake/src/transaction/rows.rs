@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::Transaction;
 use crate::{
     error::{Error, ErrorKind, Result},
+    history::Change,
     keys,
     stage::Located,
     table::{RowFacts, RowId, TableDef, TableId},
@@ -41,7 +42,8 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// Those of [`insert`](Self::insert). Nothing was updated then.
+    /// Those of [`insert`](Self::insert), and [`ErrorKind::Conflict`], if another transaction updates one of the rows. Nothing was
+    /// updated then.
     pub async fn update(&mut self, table: TableId, rows: Vec<(RowId, Bytes)>) -> Result<u64> {
         self.writer()?;
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
@@ -62,6 +64,8 @@ impl Transaction {
             }
         }
         self.check_primary_keys(&definition, updates.iter().map(|(_, facts, _)| facts), &freed).await?;
+        let claimed: Vec<_> = stored.keys().copied().collect();
+        self.claim(Change::Update, &claimed)?;
 
         let stage = self.stage.table_mut(table);
         // A primary key may go from one row to another: all are free before the first is taken.
@@ -81,12 +85,17 @@ impl Transaction {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] for the table; [`ErrorKind::ReadOnly`].
+    /// [`ErrorKind::Conflict`], if another transaction deletes one of the rows; [`ErrorKind::NotFound`] for the table;
+    /// [`ErrorKind::ReadOnly`]. Nothing was deleted then.
     pub async fn delete(&mut self, table: TableId, rows: Vec<RowId>) -> Result<u64> {
         self.writer()?;
         let definition = Arc::clone(self.catalog.table_by_id(table)?);
         self.check_replaced(&definition, rows.iter().map(|id| (*id, None))).await?;
         let mut stored = self.locate(&definition, &rows).await?;
+        let own = self.stage.table(table);
+        let replaced = rows.iter().filter(|id| own.is_some_and(|stage| stage.replaces(**id)));
+        let claimed: Vec<_> = stored.keys().chain(replaced).copied().collect();
+        self.claim(Change::Delete, &claimed)?;
         let stage = self.stage.table_mut(table);
         let mut count = 0;
         for id in rows {
@@ -97,6 +106,11 @@ impl Transaction {
             }
         }
         Ok(count)
+    }
+
+    /// Keeps other transactions from doing the same to rows of the store.
+    fn claim(&mut self, change: Change, rows: &[RowId]) -> Result<()> {
+        self.active.as_mut().map_or(Ok(()), |active| active.claim(change, rows))
     }
 
     /// Where the store has those of the rows that the transaction has not changed yet.

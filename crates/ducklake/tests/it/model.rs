@@ -86,6 +86,14 @@ impl Model {
         (!unsure).then_some(true)
     }
 
+    /// Whether another transaction has changed a row, or is going to, so that the one at `at` need not get to.
+    fn has_rival(&self, sides: &[Option<Side>; SIDES], at: usize, id: RowId) -> bool {
+        let mut others = sides.iter().enumerate().filter(|(other, _)| *other != at);
+        let began = sides[at].as_ref().map_or(0, |side| side.began);
+        others.any(|(_, side)| side.as_ref().is_some_and(|side| side.changed.contains(&id)))
+            || self.rows.get(&id).is_none_or(|(_, commit)| *commit > began)
+    }
+
     fn commit(&mut self, side: &Side) {
         self.commits += 1;
         for id in &side.changed {
@@ -154,8 +162,9 @@ async fn run(steps: Vec<Step>) {
                 }
             }
             Step::Update(at, index, file) => {
+                let Some(id) = sides[at].as_ref().and_then(|side| side.pick(index)) else { continue };
+                let rival = model.has_rival(&sides, at, id);
                 let Some(side) = &mut sides[at] else { continue };
-                let Some(id) = side.pick(index) else { continue };
                 let taken = side.rows.iter().any(|(other, (row, _))| *other != id && row.id == file.id);
                 match side.transaction.update(table, vec![(id, file.encode())]).await {
                     Ok(count) => {
@@ -164,16 +173,23 @@ async fn run(steps: Vec<Step>) {
                         side.rows.insert(id, (file, 0));
                         side.put.insert(id);
                     }
+                    Err(error) if error.kind() == ErrorKind::Conflict => assert!(rival, "{error}"),
                     Err(error) => assert!(taken && error.kind() == ErrorKind::Constraint, "{error}"),
                 }
             }
             Step::Delete(at, index) => {
+                let Some(id) = sides[at].as_ref().and_then(|side| side.pick(index)) else { continue };
+                let rival = model.has_rival(&sides, at, id);
                 let Some(side) = &mut sides[at] else { continue };
-                let Some(id) = side.pick(index) else { continue };
-                assert_eq!(side.transaction.delete(table, vec![id]).await.unwrap(), 1);
-                side.touch(id);
-                side.rows.remove(&id);
-                side.put.remove(&id);
+                match side.transaction.delete(table, vec![id]).await {
+                    Ok(count) => {
+                        assert_eq!(count, 1);
+                        side.touch(id);
+                        side.rows.remove(&id);
+                        side.put.remove(&id);
+                    }
+                    Err(error) => assert!(rival && error.kind() == ErrorKind::Conflict, "{error}"),
+                }
             }
             Step::Check(at, cluster, snapshot) => {
                 let Some(side) = &sides[at] else { continue };
