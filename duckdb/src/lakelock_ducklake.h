@@ -127,6 +127,17 @@ typedef struct {
 	size_t count;
 } LakelockRows;
 
+/* How many rows a table has for the transaction; -1 if that is not known. */
+LakelockError *lakelock_row_count(LakelockTransaction *transaction, uint64_t table_id, int64_t *count);
+typedef struct {
+	bool known;
+	int64_t least;
+	int64_t greatest;
+} LakelockBounds;
+
+/* Between which values a column lies, a BIGINT without nulls, for the transaction. */
+LakelockError *lakelock_bounds(LakelockTransaction *transaction, uint64_t table_id, uint32_t column,
+                               LakelockBounds *bounds);
 LakelockError *lakelock_insert(LakelockTransaction *transaction, uint64_t table_id, LakelockRows rows);
 /* row_ids has as many entries as rows. */
 LakelockError *lakelock_update(LakelockTransaction *transaction, uint64_t table_id, const int64_t *row_ids,

@@ -4,8 +4,10 @@
 #include "row_codec.hpp"
 #include "transaction.hpp"
 
+#include "duckdb/function/partition_stats.hpp"
 #include "duckdb/main/client_context.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
+#include "duckdb/storage/statistics/numeric_stats.hpp"
 
 namespace lakelock {
 
@@ -34,9 +36,6 @@ public:
 		Check(lakelock_scan(transaction, table.Id(), views.data(), views.size(), for_update, &opened));
 		scan = ScanHandle(opened);
 		rows = lakelock_scan_rows(opened);
-		if (filters.empty()) {
-			table.SetRowCount(rows.count);
-		}
 	}
 
 	//! Fills an empty chunk; it stays empty at the end.
@@ -104,8 +103,63 @@ void Scan(ClientContext &, TableFunctionInput &input, DataChunk &output) {
 	}
 }
 
-unique_ptr<NodeStatistics> Cardinality(ClientContext &, const FunctionData *bind_data) {
-	return make_uniq<NodeStatistics>(bind_data->Cast<ScanBindData>().table.RowCount());
+//! What a plan reckons with for a table of a catalog that does not say.
+constexpr idx_t UNKNOWN_ROW_COUNT = 100;
+//! And for the table of which DuckLake gathers lists, whose order is that in which it flushes. DuckDB keeps the order of the
+//! greater side of a join.
+constexpr const char *LISTED_TABLE = "ducklake_inlined_data_tables";
+constexpr idx_t LISTED_ROW_COUNT = 1000000;
+
+//! DuckDB joins in an order that goes by it.
+unique_ptr<NodeStatistics> Cardinality(ClientContext &context, const FunctionData *bind_data) {
+	auto &table = bind_data->Cast<ScanBindData>().table;
+	auto count = table.RowCount(context).value_or(UNKNOWN_ROW_COUNT);
+	return make_uniq<NodeStatistics>(table.name == LISTED_TABLE ? MaxValue(count, LISTED_ROW_COUNT) : count);
+}
+
+//! The bounds of columns, as of one group that has all rows.
+struct WholeTable : public PartitionRowGroup {
+	WholeTable(LakelockTransaction *transaction, LakeTable &table) : transaction(transaction), table(table) {
+	}
+
+	unique_ptr<BaseStatistics> GetColumnStatistics(const StorageIndex &column) override {
+		LakelockBounds bounds {};
+		auto &type = table.GetColumn(LogicalIndex(column.GetPrimaryIndex())).Type();
+		if (type == LogicalType::BIGINT) {
+			Check(lakelock_bounds(transaction, table.Id(), NumericCast<uint32_t>(column.GetPrimaryIndex()), &bounds));
+		}
+		if (!bounds.known) {
+			return nullptr;
+		}
+		auto result = NumericStats::CreateUnknown(type);
+		NumericStats::SetMin<int64_t>(result, bounds.least);
+		NumericStats::SetMax<int64_t>(result, bounds.greatest);
+		result.Set(StatsInfo::CANNOT_HAVE_NULL_VALUES);
+		return result.ToUnique();
+	}
+	bool MinMaxIsExact(const BaseStatistics &, const StorageIndex &) override {
+		return true;
+	}
+
+	LakelockTransaction *transaction;
+	LakeTable &table;
+};
+
+//! Answers how many rows there are, and what DuckLake asks whenever it begins a transaction: the greatest snapshot_id.
+vector<PartitionStatistics> GetPartitionStats(ClientContext &context, GetPartitionStatsInput &input) {
+	auto &bind_data = input.bind_data->Cast<ScanBindData>();
+	auto &table = bind_data.table;
+	auto count = table.RowCount(context);
+	if (!count || !bind_data.filters.empty()) {
+		return {};
+	}
+	PartitionStatistics result;
+	result.row_start = 0;
+	result.count = *count;
+	result.count_type = CountType::COUNT_EXACT;
+	auto transaction = LakeTransaction::Get(context, table.ParentCatalog()).Read();
+	result.partition_row_group = make_shared_ptr<WholeTable>(transaction, table);
+	return {result};
 }
 
 BindInfo GetBindInfo(const optional_ptr<FunctionData> bind_data) {
@@ -145,6 +199,7 @@ TableFunction ScanFunction() {
 	function.projection_pushdown = true;
 	function.verify_serialization = false;
 	function.cardinality = Cardinality;
+	function.get_partition_stats = GetPartitionStats;
 	function.get_bind_info = GetBindInfo;
 	function.pushdown_complex_filter = PushdownFilters;
 	function.to_string = Describe;

@@ -15,9 +15,6 @@ namespace lakelock {
 
 namespace {
 
-//! What a plan reckons with until the table has been scanned once.
-constexpr idx_t UNKNOWN_ROW_COUNT = 100;
-
 bool Equal(LakelockBytes left, LakelockBytes right) {
 	return !left.data == !right.data && left.length == right.length &&
 	       (left.length == 0 || memcmp(left.data, right.data, left.length) == 0);
@@ -41,8 +38,7 @@ LogicalType ToType(ClientContext &context, const string &text) {
 } // namespace
 
 LakeTable::LakeTable(Catalog &catalog, SchemaCatalogEntry &schema, CreateTableInfo &info, TableHandle table)
-    : TableCatalogEntry(catalog, schema, info), table(std::move(table)), id(lakelock_table_view(this->table.get()).id),
-      row_count(UNKNOWN_ROW_COUNT) {
+    : TableCatalogEntry(catalog, schema, info), table(std::move(table)), id(lakelock_table_view(this->table.get()).id) {
 }
 
 CreateTableInfo LakeTable::ToCreateInfo(ClientContext &context, LakeSchema &schema, const LakelockTableView &view) {
@@ -147,9 +143,19 @@ TableFunction LakeTable::GetScanFunction(ClientContext &, unique_ptr<FunctionDat
 	return ScanFunction();
 }
 
-TableStorageInfo LakeTable::GetStorageInfo(ClientContext &) {
+std::optional<idx_t> LakeTable::RowCount(ClientContext &context) {
+	int64_t count = -1;
+	if (auto transaction = LakeTransaction::Get(context, catalog).Read()) {
+		Check(lakelock_row_count(transaction, id, &count));
+	}
+	return count < 0 ? std::nullopt : std::optional<idx_t>(NumericCast<idx_t>(count));
+}
+
+TableStorageInfo LakeTable::GetStorageInfo(ClientContext &context) {
 	TableStorageInfo result;
-	result.cardinality = RowCount();
+	if (auto count = RowCount(context)) {
+		result.cardinality = *count;
+	}
 	return result;
 }
 

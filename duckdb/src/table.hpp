@@ -24,13 +24,8 @@ public:
 	}
 	//! Whether the definition is the one that this entry was made of.
 	bool Defines(const LakeSchema &schema, const LakelockTableView &view) const;
-	//! Tells how many rows a whole scan found, for the next plan's estimate.
-	void SetRowCount(idx_t count) {
-		row_count = count;
-	}
-	idx_t RowCount() const {
-		return row_count;
-	}
+	//! How many rows there are, if that is known.
+	std::optional<idx_t> RowCount(ClientContext &context);
 
 	unique_ptr<BaseStatistics> GetStatistics(ClientContext &context, column_t column_id) override;
 	TableFunction GetScanFunction(ClientContext &context, unique_ptr<FunctionData> &bind_data) override;
@@ -44,7 +39,6 @@ public:
 private:
 	const TableHandle table;
 	const uint64_t id;
-	atomic<idx_t> row_count;
 };
 
 } // namespace lakelock

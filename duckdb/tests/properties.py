@@ -219,7 +219,7 @@ def test_errors_say_what_to_do(folder):
     lake = Lake("lakelock", folder)
     connection = connect()
     for options, words in (
-        ("READ_ONLY", ["does not exist", str(folder)]),
+        ("READ_ONLY", ["does not exist", "creating a new DuckLake is explicitly disabled"]),
         ("META_NONSENSE 1", ["nonsense", "ENCRYPTED"]),
     ):
         sql = f"ATTACH 'ducklake:${{CATALOG}}' AS lake (DATA_PATH '${{DATA_PATH}}', {options})"

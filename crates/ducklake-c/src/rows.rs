@@ -1,5 +1,7 @@
 //! Reading and changing rows.
 
+use std::ops::RangeInclusive;
+
 use bytes::Bytes;
 use lakelock_ducklake::{Filter, RowId, TableId};
 
@@ -28,6 +30,14 @@ pub struct LakelockFilter {
     column: u32,
     values: *const i64,
     value_count: usize,
+}
+
+/// The least and the greatest value of a column.
+#[repr(C)]
+pub struct LakelockBounds {
+    known: bool,
+    least: i64,
+    greatest: i64,
 }
 
 /// A row of a scan.
@@ -97,6 +107,50 @@ impl LakelockScan {
         let view = |(id, row): &(RowId, Bytes)| LakelockRow { row_id: id.0, row: LakelockBytes::of(row) };
         Self { views: rows.iter().map(view).collect(), _rows: rows }
     }
+}
+
+/// How many rows a table has, or -1 if that is not known.
+///
+/// # Safety
+///
+/// See the [crate].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lakelock_row_count(
+    transaction: *mut LakelockTransaction,
+    table_id: u64,
+    count: *mut i64,
+) -> *mut LakelockError {
+    answer(|| {
+        // SAFETY: a handle, and the place of the result.
+        let (transaction, count) = unsafe { (&*transaction, &mut *count) };
+        let table = table(table_id)?;
+        let found = block_on(async { Ok(transaction.0.read().await.row_count(table)) })?;
+        *count = found.and_then(|found| i64::try_from(found).ok()).unwrap_or(-1);
+        Ok(())
+    })
+}
+
+/// The least and the greatest value of a column; says whether they are known.
+///
+/// # Safety
+///
+/// See the [crate].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lakelock_bounds(
+    transaction: *mut LakelockTransaction,
+    table_id: u64,
+    column: u32,
+    bounds: *mut LakelockBounds,
+) -> *mut LakelockError {
+    answer(|| {
+        // SAFETY: a handle, and the place of the result.
+        let (transaction, bounds) = unsafe { (&*transaction, &mut *bounds) };
+        let table = table(table_id)?;
+        let found = block_on(async { transaction.0.read().await.bounds(table, column as usize).await })?;
+        let (least, greatest) = found.clone().map_or((0, 0), RangeInclusive::into_inner);
+        *bounds = LakelockBounds { known: found.is_some(), least, greatest };
+        Ok(())
+    })
 }
 
 /// Inserts rows.

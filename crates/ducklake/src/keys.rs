@@ -6,6 +6,7 @@
 //! 'E' | table | end_snapshot | cluster | row             an ended row
 //! 'F'                                                    the format
 //! 'L' | table | cluster | row                            a live row
+//! 'N' | table                                            how many rows it has
 //! 'P' | table | values of the primary key                the row that has them
 //! 'S' | name in lower case                               a schema
 //! 'T' | table                                            the definition of a table
@@ -30,6 +31,7 @@ pub(crate) const NEXT_ROW: &[u8] = b"Cr";
 pub(crate) const SCHEMAS: &[u8] = b"S";
 pub(crate) const TABLES: &[u8] = b"T";
 pub(crate) const DROPPED: &[u8] = b"D";
+pub(crate) const ROWS: &[u8] = b"N";
 pub(crate) const LIVE: u8 = b'L';
 pub(crate) const ENDED: u8 = b'E';
 pub(crate) const PRIMARY: u8 = b'P';
@@ -83,7 +85,7 @@ pub(crate) fn primary(table: TableId, values: &[u8]) -> Bytes {
     key.freeze()
 }
 
-/// The key of a table's definition, or of the note that it was dropped.
+/// The key of a table's definition, of the number of its rows, or of the note that it was dropped.
 pub(crate) fn table(prefix: &[u8], table: TableId) -> Bytes {
     let mut key = BytesMut::from(prefix);
     key.put_u32(table.0);

@@ -7,14 +7,13 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use crate::{
-    catalog::Catalog,
     error::{Error, ErrorKind, Result},
     maintenance,
     mark::Mark,
+    moment::Moment,
     place::{MIN_AGE, Place},
     registry,
     transaction::Transaction,
-    view::View,
     writer::Writer,
 };
 
@@ -69,8 +68,7 @@ struct Reading {
 
 struct Known {
     mark: Mark,
-    view: View,
-    catalog: Arc<Catalog>,
+    moment: Moment,
 }
 
 /// A state of the catalog that is kept until it is deleted or expires.
@@ -113,12 +111,12 @@ impl Lake {
     pub async fn begin(&self) -> Result<Transaction> {
         match &self.shared.mode {
             Mode::Write(writer) => {
-                let (view, catalog, active) = writer.begin().await?;
-                Ok(Transaction::new(view, catalog, Some(active)))
+                let (moment, active) = writer.begin().await?;
+                Ok(Transaction::new(moment, Some(active)))
             }
             Mode::Read(reading) => {
-                let (view, catalog) = reading.newest(&self.shared.place, None).await?;
-                Ok(Transaction::new(view, catalog, None))
+                let moment = reading.newest(&self.shared.place, None).await?;
+                Ok(Transaction::new(moment, None))
             }
         }
     }
@@ -194,7 +192,7 @@ impl Lake {
 
 impl Reading {
     /// The newest state, or that of the checkpoint. What was read before is taken if nothing is newer.
-    async fn newest(&self, place: &Place, encrypted: Option<bool>) -> Result<(View, Arc<Catalog>)> {
+    async fn newest(&self, place: &Place, encrypted: Option<bool>) -> Result<Moment> {
         let mut known = self.known.lock().await;
         let mark = match (&*known, self.checkpoint) {
             (Some(_), Some(_)) => None,
@@ -202,7 +200,7 @@ impl Reading {
             (None, _) => Some(place.mark().await?),
         };
         let mark = match (&*known, mark) {
-            (Some(known), None) => return Ok((known.view.clone(), Arc::clone(&known.catalog))),
+            (Some(known), None) => return Ok(known.moment.clone()),
             (_, Some(mark)) if !mark.is_empty() => mark,
             _ => return Err(place.missing()),
         };
@@ -212,9 +210,9 @@ impl Reading {
         };
         let (view, format) = found.ok_or_else(|| place.missing())?;
         format.check_encrypted(encrypted, place.location())?;
-        let catalog = Arc::new(Catalog::load(&view).await?);
-        *known = Some(Known { mark, view: view.clone(), catalog: Arc::clone(&catalog) });
-        Ok((view, catalog))
+        let moment = Moment::load(view).await?;
+        *known = Some(Known { mark, moment: moment.clone() });
+        Ok(moment)
     }
 }
 

@@ -49,6 +49,7 @@ mod lake;
 mod layout;
 mod maintenance;
 mod mark;
+mod moment;
 mod place;
 mod records;
 mod registry;

@@ -13,6 +13,7 @@ use crate::{
     error::{Result, from_slatedb},
     keys::{self, ENDED, LIVE, PRIMARY},
     lake::Checkpoint,
+    moment::Moment,
     place::Place,
     table::TableId,
     view::View,
@@ -47,7 +48,7 @@ pub(crate) async fn delete_checkpoint(place: &Place, id: Uuid) -> Result<()> {
 
 pub(crate) async fn collect_garbage(writer: &Arc<Writer>, min_age: Duration) -> Result<()> {
     loop {
-        let (view, _, active) = writer.begin().await?;
+        let (Moment { view, .. }, active) = writer.begin().await?;
         let mut dropped = view.scan_prefix(keys::DROPPED).await?;
         let Some((key, _)) = dropped.next().await? else { break };
         let table = keys::parse_table(keys::DROPPED, &key)?;

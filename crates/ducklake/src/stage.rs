@@ -12,6 +12,7 @@ use slatedb::WriteBatch;
 use crate::{
     history::Footprint,
     keys::{self, RowPlace},
+    moment::CountChange,
     table::{RowFacts, RowId, TableDef, TableId},
 };
 
@@ -49,6 +50,8 @@ impl fmt::Debug for StagedRow {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableStage {
     rows: BTreeMap<RowId, StagedRow>,
+    /// How many of them replace none of the store.
+    inserted: usize,
     /// Rows of the store that are deleted.
     removed: HashMap<RowId, Located>,
     /// The primary keys of `rows`.
@@ -69,6 +72,11 @@ impl TableStage {
     /// Whether what the store has of a row does not count any more.
     pub(crate) fn hides(&self, row: RowId) -> bool {
         self.rows.contains_key(&row) || self.is_removed(row)
+    }
+
+    /// Whether what the store has of any row does not count any more.
+    pub(crate) fn hides_any(&self) -> bool {
+        !self.removed.is_empty() || self.inserted < self.rows.len()
     }
 
     /// Whether a row of its own is in place of one that the store has.
@@ -95,6 +103,7 @@ impl TableStage {
         if let Some(values) = &target.primary_key {
             self.taken.remove(values);
         }
+        self.inserted -= usize::from(stored.is_none());
         stored
     }
 
@@ -106,7 +115,14 @@ impl TableStage {
     /// Puts a row, in place of the one that the store has where `stored` says.
     pub(crate) fn put(&mut self, id: RowId, row: Bytes, target: Located, stored: Option<Located>) {
         self.taken.extend(target.primary_key.clone());
+        self.inserted += usize::from(stored.is_none());
         self.rows.insert(id, StagedRow { row, target, stored });
+    }
+
+    /// How many rows more the table has with these changes.
+    pub(crate) fn added(&self) -> i64 {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        count(self.inserted).saturating_sub(count(self.removed.len()))
     }
 
     fn note(&self, table: TableId, footprint: &mut Footprint) {
@@ -172,13 +188,14 @@ pub(crate) struct Stage {
 pub(crate) struct Changes {
     pub(crate) batch: WriteBatch,
     pub(crate) catalog: Vec<CatalogChange>,
+    pub(crate) counts: Vec<CountChange>,
     pub(crate) footprint: Footprint,
 }
 
 impl From<WriteBatch> for Changes {
     /// Changes that no transaction sees.
     fn from(batch: WriteBatch) -> Self {
-        Self { batch, catalog: Vec::new(), footprint: Footprint::default() }
+        Self { batch, catalog: Vec::new(), counts: Vec::new(), footprint: Footprint::default() }
     }
 }
 
@@ -240,12 +257,15 @@ impl Stage {
     pub(crate) fn into_changes(self) -> crate::Result<Changes> {
         let Self { tables, catalog, made, mut footprint } = self;
         let mut batch = WriteBatch::new();
+        let mut counts: Vec<_> = made.iter().copied().map(CountChange::Made).collect();
         for change in &catalog {
             match change {
                 CatalogChange::PutSchema(name) => batch.put(keys::schema(name), name),
                 CatalogChange::DropSchema(name) => batch.delete(keys::schema(name)),
                 CatalogChange::PutTable(table) => batch.put(keys::table(keys::TABLES, table.id()), table.to_json()?),
                 CatalogChange::DropTable(table) => {
+                    counts.retain(|change| !matches!(change, CountChange::Made(made) if *made == table.id()));
+                    counts.push(CountChange::Dropped(table.id()));
                     batch.delete(keys::table(keys::TABLES, table.id()));
                     if !made.contains(&table.id()) {
                         batch.put(keys::table(keys::DROPPED, table.id()), []);
@@ -256,7 +276,8 @@ impl Stage {
         for (table, stage) in tables {
             stage.note(table, &mut footprint);
             stage.write(table, &mut batch);
+            counts.push(CountChange::Added(table, stage.added()));
         }
-        Ok(Changes { batch, catalog, footprint })
+        Ok(Changes { batch, catalog, counts, footprint })
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     filter::{Filter, Plan},
     keys::{self, RowPlace},
+    moment::{Counts, Moment},
     scan::{Passed, Scan},
     stage::Stage,
     table::{Alteration, NewTable, TableDef, TableId},
@@ -37,6 +38,7 @@ mod rows;
 pub struct Transaction {
     view: View,
     catalog: Arc<Catalog>,
+    counts: Arc<Counts>,
     stage: Stage,
     /// Where the rows are that it may change.
     passed: Mutex<HashMap<TableId, Passed>>,
@@ -45,8 +47,9 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(view: View, catalog: Arc<Catalog>, active: Option<Active>) -> Self {
-        Self { view, catalog, stage: Stage::default(), passed: Mutex::default(), active }
+    pub(crate) fn new(moment: Moment, active: Option<Active>) -> Self {
+        let Moment { view, catalog, counts } = moment;
+        Self { view, catalog, counts, stage: Stage::default(), passed: Mutex::default(), active }
     }
 
     /// The names of the schemas, among them `main`.
@@ -187,6 +190,14 @@ impl Transaction {
         self.new_scan(table, filters, Some(passed))
     }
 
+    /// How many rows a table has, live and ended ones; nothing, if a catalog of before does not say.
+    #[must_use]
+    pub fn row_count(&self, table: TableId) -> Option<u64> {
+        let stored = if self.stage.is_stored(table) { self.counts.get(table)? } else { 0 };
+        let own = self.stage.table(table).map_or(0, |stage| stage.added());
+        u64::try_from(stored.saturating_add(own)).ok()
+    }
+
     /// Between which values the cluster column of a table lies, if it has one and no rows of the past: a row with NULL in it counts
     /// as 0. Nothing, if that is not known at once.
     ///
@@ -195,7 +206,8 @@ impl Transaction {
     /// [`ErrorKind::NotFound`], if the table was dropped; [`ErrorKind::Storage`].
     pub async fn cluster_bounds(&self, table: TableId) -> Result<Option<RangeInclusive<i64>>> {
         let table = self.catalog.table_by_id(table)?;
-        if table.cluster_column().is_none() || table.end_snapshot_column().is_some() {
+        let moved = self.stage.table(table.id()).is_some_and(|stage| stage.hides_any());
+        if table.cluster_column().is_none() || table.end_snapshot_column().is_some() || moved {
             return Ok(None);
         }
         let (from, to) = keys::all(keys::LIVE, table.id());
@@ -209,6 +221,21 @@ impl Transaction {
         let own = self.stage.table(table.id()).into_iter().flat_map(|stage| stage.rows().values());
         ends.extend(own.map(|row| row.target.place.cluster));
         Ok(ends.iter().min().zip(ends.iter().max()).map(|(least, greatest)| *least..=*greatest))
+    }
+
+    /// Between which values a column lies, if that is known at once: of one by which rows are kept together, and which is part of the
+    /// primary key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`cluster_bounds`](Self::cluster_bounds).
+    pub async fn bounds(&self, table: TableId, column: usize) -> Result<Option<RangeInclusive<i64>>> {
+        let definition = self.catalog.table_by_id(table)?;
+        // A primary key has no NULL, which would count as 0.
+        if definition.cluster_column() == Some(column) && definition.primary_key().contains(&column) {
+            return self.cluster_bounds(table).await;
+        }
+        Ok(None)
     }
 
     fn new_scan(&self, table: TableId, filters: &[Filter], passed: Option<Passed>) -> Result<Scan> {

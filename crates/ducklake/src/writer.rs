@@ -18,6 +18,7 @@ use crate::{
     format::Format,
     history::{Begun, Change, History},
     keys,
+    moment::Moment,
     place::Place,
     stage::{CatalogChange, Changes},
     table::{RowId, TableId},
@@ -40,10 +41,9 @@ pub(crate) struct Writer {
     closed: AtomicBool,
 }
 
-/// What transactions begin with.
 struct State {
-    view: View,
-    catalog: Arc<Catalog>,
+    /// What transactions begin with.
+    now: Moment,
     history: History,
 }
 
@@ -85,7 +85,6 @@ impl Writer {
         write(&db, &place, batch).await?;
 
         let view = place.snapshot(&db)?;
-        let catalog = Catalog::load(&view).await?;
         let next_row = i64::from_be_bytes(counter(&view, keys::NEXT_ROW).await?.unwrap_or_default());
         let next_table = u32::from_be_bytes(counter(&view, keys::NEXT_TABLE).await?.unwrap_or_default());
         Ok(Arc::new(Self {
@@ -94,7 +93,7 @@ impl Writer {
             place,
             format,
             runtime: Handle::current(),
-            state: Mutex::new(State { view, catalog: Arc::new(catalog), history: History::default() }),
+            state: Mutex::new(State { now: Moment::load(view).await?, history: History::default() }),
             committing: tokio::sync::Mutex::new(0),
             next_row: next_row.into(),
             next_table: next_table.into(),
@@ -125,14 +124,14 @@ impl Writer {
     }
 
     /// What a transaction that begins now sees, and the guard to hold until it ends.
-    pub(crate) async fn begin(self: &Arc<Self>) -> Result<(View, Arc<Catalog>, Active)> {
+    pub(crate) async fn begin(self: &Arc<Self>) -> Result<(Moment, Active)> {
         if !self.is_open() {
             return Err(self.closed_error().await);
         }
         let mut state = self.state();
         let begun = state.history.begin();
         let active = Active { writer: Arc::clone(self), begun };
-        Ok((state.view.clone(), Arc::clone(&state.catalog), active))
+        Ok((state.now.clone(), active))
     }
 
     pub(crate) fn new_row(&self) -> RowId {
@@ -160,8 +159,15 @@ impl Writer {
         if !self.is_open() {
             return Err(self.closed_error().await);
         }
-        let Changes { mut batch, catalog, footprint } = changes;
-        self.state().history.check(began, &footprint)?;
+        let Changes { mut batch, catalog, counts: changed, footprint } = changes;
+        let mut counts = {
+            let state = self.state();
+            state.history.check(began, &footprint)?;
+            Arc::clone(&state.now.counts)
+        };
+        if !changed.is_empty() {
+            Arc::make_mut(&mut counts).apply(&changed, &mut batch);
+        }
         batch.put(keys::NEXT_ROW, self.next_row.load(Ordering::Relaxed).to_be_bytes());
         batch.put(keys::NEXT_TABLE, self.next_table.load(Ordering::Relaxed).to_be_bytes());
         let written = async {
@@ -177,10 +183,11 @@ impl Writer {
         };
         {
             let mut state = self.state();
-            state.view = view;
+            state.now.view = view;
+            state.now.counts = counts;
             state.history.record(footprint);
             if !catalog.is_empty() {
-                apply(Arc::make_mut(&mut state.catalog), catalog);
+                apply(Arc::make_mut(&mut state.now.catalog), catalog);
             }
         }
         *commits += 1;

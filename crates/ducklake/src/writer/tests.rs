@@ -74,8 +74,8 @@ async fn a_commit_is_one_conditional_write_to_the_log() {
     let place = Place::on(Arc::clone(&store) as _, "lake", "test").unwrap();
     let writer = Writer::open(place, true, None).await.unwrap();
     let begin = async || {
-        let (view, catalog, active) = writer.begin().await.unwrap();
-        Transaction::new(view, catalog, Some(active))
+        let (moment, active) = writer.begin().await.unwrap();
+        Transaction::new(moment, Some(active))
     };
     let mut transaction = begin().await;
     let new = NewTable {

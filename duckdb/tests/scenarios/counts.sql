@@ -1,0 +1,37 @@
+-- What the catalog answers without reading rows: how many there are, and the first and last snapshot.
+ATTACH 'ducklake:${CATALOG}' AS lake (DATA_PATH '${DATA_PATH}', METADATA_CATALOG 'm');
+USE lake;
+CREATE TABLE t(i INT);
+INSERT INTO t VALUES (1);
+SELECT max(snapshot_id), min(snapshot_id), count(*) FROM m.ducklake_snapshot;
+SELECT max(snapshot_id) FROM m.ducklake_snapshot;
+SELECT max(snapshot_id) + 1 FROM m.ducklake_snapshot WHERE snapshot_id < 2;
+SELECT max(next_file_id), max(snapshot_id) FROM m.ducklake_snapshot;
+PREPARE p AS SELECT max(snapshot_id), count(*) FROM m.ducklake_snapshot;
+PREPARE q AS SELECT count(*) FROM m.ducklake_snapshot;
+EXECUTE p;
+EXECUTE q;
+INSERT INTO t VALUES (2);
+EXECUTE p;
+EXECUTE q;
+BEGIN;
+INSERT INTO m.ducklake_snapshot SELECT 77, now(), 1, 1, 1;
+SELECT max(snapshot_id), count(*) FROM m.ducklake_snapshot;
+EXECUTE p;
+EXECUTE q;
+DELETE FROM m.ducklake_snapshot WHERE snapshot_id = 77;
+SELECT max(snapshot_id), count(*) FROM m.ducklake_snapshot;
+EXECUTE p;
+UPDATE m.ducklake_snapshot SET snapshot_id = 50 WHERE snapshot_id = 0;
+SELECT max(snapshot_id), min(snapshot_id), count(*) FROM m.ducklake_snapshot;
+ROLLBACK;
+SELECT max(snapshot_id), min(snapshot_id), count(*) FROM m.ducklake_snapshot;
+SELECT count(*) FROM m.ducklake_column;
+SELECT max(mapping_id), min(mapping_id), count(*) FROM m.ducklake_column_mapping;
+SELECT max(table_id), min(table_id), count(*) FROM m.ducklake_table;
+SELECT count(*) FROM m.ducklake_data_file;
+SELECT estimated_size FROM duckdb_tables() WHERE database_name = 'm' AND table_name IN ('ducklake_snapshot', 'ducklake_table', 'ducklake_inlined_data_tables') ORDER BY table_name;
+DROP TABLE t;
+-- differs
+CALL ducklake_expire_snapshots('lake', versions => [0, 1]);
+SELECT max(snapshot_id), min(snapshot_id), count(*) FROM m.ducklake_snapshot;
