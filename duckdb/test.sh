@@ -1,7 +1,8 @@
 #!/bin/bash
 # Tests the DuckDB extension with the released DuckDB and the released DuckLake: duckdb/test.sh [SCENARIO...]
 #
-# LAKELOCK_EXTENSION names a built extension; without it, one is built. The last line is `N passed, N failed`.
+# LAKELOCK_EXTENSION names a built extension and LAKELOCK the program; without them, they are built. The last line is
+# `N passed, N failed`.
 # See interop/duckdb/setup.sh for where DuckDB comes from.
 set -euo pipefail
 
@@ -13,6 +14,12 @@ if [ -z "${LAKELOCK_EXTENSION:-}" ]; then
   trap 'rm -rf "$out"' EXIT
   LAKELOCK_EXTENSION=$("$here/build.sh" --debug "$out")
 fi
-export LAKELOCK_EXTENSION PYTHONDONTWRITEBYTECODE=1
+if [ -z "${LAKELOCK:-}" ]; then
+  target=${CARGO_TARGET_DIR:-${TMPDIR:-/tmp}/lakelock-target}
+  # With the features that the tests of the workspace have, which have built it already.
+  CARGO_TARGET_DIR=$target cargo test --no-run --locked --workspace --manifest-path "$here/../Cargo.toml" >&2
+  LAKELOCK=$target/debug/lakelock
+fi
+export LAKELOCK LAKELOCK_EXTENSION PYTHONDONTWRITEBYTECODE=1
 export PATH="$python/bin:$PATH"
 "$python/bin/python" "$here/tests/run.py" "$@"

@@ -1,7 +1,6 @@
 """What holds of our catalog whatever another one answers."""
 
 import concurrent.futures
-import contextlib
 import os
 import pathlib
 import subprocess
@@ -9,6 +8,7 @@ import sys
 
 import duckdb
 
+from buckets import s3, secret
 from lakes import EXTENSIONS, Lake, connect, extension_file
 
 
@@ -160,30 +160,16 @@ for line in sys.stdin:
         reader.stdin.close()
 
 
-@contextlib.contextmanager
-def s3(folder):
-    """The URL of a server that speaks S3 and has the bucket `lake`."""
-    servers = pathlib.Path(__file__).parents[2] / "interop" / "servers" / "run.sh"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([servers, "seaweedfs", folder], **pipes) as server:
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.stdin.close()
-
-
 def test_a_bucket_holds_catalog_and_data(folder):
     """The catalog is reached by DuckDB's secret or by properties, and refuses a bucket that is not there."""
     with s3(folder) as url:
-        secret = f"""CREATE SECRET (TYPE s3, KEY_ID 'lakelock', SECRET 'lakelock-secret', REGION 'us-east-1',
-            ENDPOINT '{url.removeprefix("http://")}', URL_STYLE 'path', USE_SSL false)"""
         location = "ducklake:lakelock:s3://lake/catalog"
         writer = connect()
-        writer.execute(secret)
+        writer.execute(secret(url))
         writer.execute(f"ATTACH '{location}' AS lake (DATA_PATH 's3://lake/data/', ENCRYPTED)")
         writer.execute("CREATE TABLE lake.t AS SELECT i FROM range(1000) r(i)")
         reader = connect()
-        reader.execute(secret)
+        reader.execute(secret(url))
         reader.execute(f"ATTACH '{location}' AS lake (READ_ONLY)")
         for i in range(3):
             writer.execute("INSERT INTO lake.t VALUES (0)")

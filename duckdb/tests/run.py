@@ -6,16 +6,19 @@ import sys
 import tempfile
 import traceback
 
+import at_rest
 import differential
 import properties
+
 
 def tests():
     """The tests by name; each takes a folder of its own."""
     for path in sorted(differential.SCENARIOS.glob("*.sql")):
         yield path.stem, functools.partial(differential.check, path)
-    for name, test in vars(properties).items():
-        if name.startswith("test_"):
-            yield name.removeprefix("test_"), test
+    for module in (properties, at_rest):
+        for name, test in vars(module).items():
+            if name.startswith("test_"):
+                yield name.removeprefix("test_"), test
 
 
 def main():

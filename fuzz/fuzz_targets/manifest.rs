@@ -68,11 +68,9 @@ fn file(partition: Struct) -> DataFile {
     }
 }
 
-/// A table whose one manifest has these bytes.
-async fn table(bytes: &[u8]) -> (Table, ManifestFile) {
-    let storage = Storage::in_memory();
-    let io = EncryptingFileIO::new(storage.clone(), Arc::new(PlaintextEncryptionManager::new("t")));
-    let (listed, _) = encoded().prepare(&io, LOCATION).unwrap();
+/// What does not change from run to run of the table with one manifest: its metadata, its manifest list, and what that lists.
+static TABLE: LazyLock<(Arc<TableDocument>, Vec<u8>, ManifestFile)> = LazyLock::new(|| {
+    let (listed, _) = encoded().prepare(&io(Storage::in_memory()), LOCATION).unwrap();
     let listed = ManifestFile { first_row_id: Some(0), ..listed };
     let header = ManifestListHeader {
         format_version: FormatVersion::V3,
@@ -82,19 +80,30 @@ async fn table(bytes: &[u8]) -> (Table, ManifestFile) {
         first_row_id: Some(0),
     };
     let list = encode_manifest_list(header, std::slice::from_ref(&listed)).unwrap();
-    storage.write("memory://t/metadata/l.avro", list).await.unwrap();
-    storage.write(LOCATION, bytes.to_vec()).await.unwrap();
     let document = TableDocument::read(METADATA.as_bytes(), "memory://t/metadata/v1.json").unwrap();
+    (Arc::new(document), list, listed)
+});
+
+fn io(storage: Storage) -> EncryptingFileIO {
+    EncryptingFileIO::new(storage, Arc::new(PlaintextEncryptionManager::new("t")))
+}
+
+/// A table whose one manifest has these bytes.
+async fn table(bytes: &[u8]) -> Table {
+    let (document, list, _) = &*TABLE;
+    let storage = Storage::in_memory();
+    storage.write("memory://t/metadata/l.avro", list.clone()).await.unwrap();
+    storage.write(LOCATION, bytes.to_vec()).await.unwrap();
     let identifier = TableIdent::from_strs(["db", "t"]).unwrap();
-    (Table::new(identifier, Arc::new(document), String::new(), io), listed)
+    Table::new(identifier, Arc::clone(document), String::new(), io(storage))
 }
 
 /// Whether a scan finds what is in the manifest.
 async fn plan(bytes: &[u8]) {
-    let (table, listed) = table(bytes).await;
+    let (table, listed) = (table(bytes).await, &TABLE.2);
     // Files that a scan cannot read, and those with keys in a plaintext table, are errors of its own.
     let Ok(plan) = TableScan::new(&table).with_statistics([1]).plan().await else { return };
-    let read = Manifest::read(table.io(), table.metadata(), &listed).await.unwrap();
+    let read = Manifest::read(table.io(), table.metadata(), listed).await.unwrap();
     let live = read.entries.into_iter().filter(|entry| entry.status != ManifestStatus::Deleted);
     let live = live.filter(|entry| entry.data_file.record_count > 0).map(|entry| {
         let mut file = entry.data_file;

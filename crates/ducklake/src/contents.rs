@@ -11,8 +11,10 @@ use crate::{
     transaction::Transaction,
 };
 
+mod at_rest;
 mod check;
 
+pub use at_rest::AtRest;
 pub use check::{Problem, Wrong};
 
 /// A lake in one of its snapshots.

@@ -61,7 +61,7 @@ mod transaction;
 mod view;
 mod writer;
 
-pub use contents::{Contents, LakeFile, LakeTable, Problem, Wrong};
+pub use contents::{AtRest, Contents, LakeFile, LakeTable, Problem, Wrong};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::Filter;
 pub use lake::{Access, Checkpoint, Lake, OpenOptions};

@@ -258,6 +258,7 @@ impl Place {
             ],
         };
         match doing {
+            "see the default encryption of" => "s3:GetEncryptionConfiguration",
             "read" | "look at" => rights[0],
             "delete" | "delete from" => rights[2],
             "list" => rights[3],

@@ -14,6 +14,7 @@ use object_store::{
 };
 
 use crate::{
+    at_rest::AnswerHeaders,
     error::Result,
     properties::{Properties, invalid},
 };
@@ -136,7 +137,11 @@ impl HttpService for Service {
         let conditional = request.headers().contains_key(CONDITION);
         // The answer to this one is good, whatever has become of each of the objects.
         let deletes = request.method() == "POST" && request.uri().query() == Some("delete");
+        let wanted = request.extensions().get::<AnswerHeaders>().cloned();
         let response = self.client.execute(request).await?;
+        if let Some(wanted) = wanted {
+            wanted.keep(response.headers());
+        }
         let status = response.status().as_u16();
         let may_refuse = matches!(status, 301 | 307 | 400 | 401 | 403 | 404 | 501) || (deletes && status == 200);
         if !may_refuse {
@@ -226,14 +231,14 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The text of an element without others in it. The answers that this is for are short and flat.
-fn element(xml: &[u8], name: &str) -> Option<String> {
+pub(crate) fn element(xml: &[u8], name: &str) -> Option<String> {
     let text = std::str::from_utf8(xml).ok()?;
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     Some(rest.split_once("</")?.0.to_owned())
 }
 
 /// The body of an answer that has no file in it.
-async fn short(body: HttpResponseBody) -> std::result::Result<Bytes, HttpError> {
+pub(crate) async fn short(body: HttpResponseBody) -> std::result::Result<Bytes, HttpError> {
     let mut found = BytesMut::new();
     let mut parts = body.bytes_stream();
     while let Some(part) = parts.next().await {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | read and write the bytes of a file as they are | [`Storage`] |
 //! | read an encrypted file, whole or in part | [`EncryptedReader`] |
+//! | see what the store itself encrypts a file with | [`Storage::encryption_at_rest`] |
 //! | write an encrypted file | [`EncryptingWriter`], [`write_encrypted`] |
 //!
 //! ```
@@ -33,6 +34,7 @@
     expect(dead_code, clippy::unnecessary_wraps, clippy::unused_self, reason = "what object stores have in common")
 )]
 
+mod at_rest;
 #[cfg(feature = "azure")]
 mod azure;
 mod error;
@@ -51,6 +53,7 @@ mod storage;
 mod upload;
 mod writer;
 
+pub use at_rest::ServerSideEncryption;
 pub use error::{Error, ErrorKind, Result};
 pub use reader::EncryptedReader;
 pub use storage::{FileInfo, LOCAL_FSYNC, Storage};

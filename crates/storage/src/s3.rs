@@ -18,6 +18,8 @@ use crate::{
     remote::{Connect, NewObjects, RemoteStore},
 };
 
+mod bucket_encryption;
+
 /// How buckets are reached.
 pub(crate) struct S3Settings {
     http: HttpSettings,
@@ -32,11 +34,13 @@ pub(crate) struct S3Settings {
     platform: aws::Settings,
 }
 
-/// What the store is asked to encrypt with: `s3.sse.type` and `s3.sse.key`.
+/// What the store is asked to encrypt with: `s3.sse.type`, `s3.sse.key` and `s3.sse.bucket-key-enabled`.
 struct Encryption {
     /// The value of the header, if there is to be one.
     algorithm: Option<&'static str>,
     key: Option<String>,
+    /// Whether the store asks its KMS once for the bucket's objects instead of once for each; the bucket's own setting, if none.
+    bucket_key: Option<bool>,
 }
 
 impl S3Settings {
@@ -84,17 +88,7 @@ impl S3Settings {
     async fn connect(&self, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
         let (endpoint, in_host) = self.bucket_endpoint(bucket);
         let location = format!("s3://{bucket}/");
-        let (region, credentials) = match (&self.credentials, &self.region, &endpoint) {
-            (Some(credentials), Some(region), _) => (region.clone(), Arc::clone(credentials)),
-            // Stores that are not Amazon's take any region.
-            (Some(credentials), None, Some(_)) => (DEFAULT_REGION.to_owned(), Arc::clone(credentials)),
-            _ => {
-                let config = self.chain(endpoint.is_some()).await.map_err(|e| Error::from_cloud(e, &location))?;
-                let region = config.region().map_or(DEFAULT_REGION, AsRef::as_ref).to_owned();
-                let chain = || Arc::new(ChainCredentials(config)) as AwsCredentialProvider;
-                (region, self.credentials.clone().unwrap_or_else(chain))
-            }
-        };
+        let (region, credentials) = self.identity(endpoint.is_some(), &location).await?;
         let conditional = self.new_objects.conditional;
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(bucket)
@@ -108,7 +102,11 @@ impl S3Settings {
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint);
         }
-        let encryption = [(SSE_HEADER, self.encryption.algorithm), (SSE_KEY_HEADER, self.encryption.key.as_deref())];
+        let encryption = [
+            (SSE_HEADER, self.encryption.algorithm),
+            (SSE_KEY_HEADER, self.encryption.key.as_deref()),
+            (SSE_BUCKET_KEY_HEADER, self.encryption.bucket_key.map(|on| if on { "true" } else { "false" })),
+        ];
         for (name, value) in encryption {
             if let Some(value) = value {
                 let key: AmazonS3ConfigKey = name.parse().map_err(|e| Error::from_store(e, &location, "set up"))?;
@@ -117,6 +115,21 @@ impl S3Settings {
         }
         let store = builder.build();
         Ok(Arc::new(store.map_err(|error| Error::from_store(error, &location, "set up"))?))
+    }
+
+    /// The region of the bucket, and the credentials for it.
+    async fn identity(&self, has_endpoint: bool, location: &str) -> Result<(String, AwsCredentialProvider)> {
+        match (&self.credentials, &self.region, has_endpoint) {
+            (Some(credentials), Some(region), _) => Ok((region.clone(), Arc::clone(credentials))),
+            // Stores that are not Amazon's take any region.
+            (Some(credentials), None, true) => Ok((DEFAULT_REGION.to_owned(), Arc::clone(credentials))),
+            _ => {
+                let config = self.chain(has_endpoint).await.map_err(|e| Error::from_cloud(e, location))?;
+                let region = config.region().map_or(DEFAULT_REGION, AsRef::as_ref).to_owned();
+                let chain = || Arc::new(ChainCredentials(config)) as AwsCredentialProvider;
+                Ok((region, self.credentials.clone().unwrap_or_else(chain)))
+            }
+        }
     }
 
     /// Asks the platform who and where we are.
@@ -144,9 +157,11 @@ const ENDPOINT: &str = "s3.endpoint";
 const DEFAULT_REGION: &str = "us-east-1";
 const SSE_TYPE: &str = "s3.sse.type";
 const SSE_KEY: &str = "s3.sse.key";
+const SSE_BUCKET_KEY: &str = "s3.sse.bucket-key-enabled";
 /// What the client calls the headers of server-side encryption.
 const SSE_HEADER: &str = "aws_server_side_encryption";
 const SSE_KEY_HEADER: &str = "aws_sse_kms_key_id";
+const SSE_BUCKET_KEY_HEADER: &str = "aws_sse_bucket_key_enabled";
 
 /// Java's properties that cannot be passed over in silence.
 fn refuse_unsupported(properties: Properties<'_>) -> Result<()> {
@@ -159,7 +174,7 @@ fn refuse_unsupported(properties: Properties<'_>) -> Result<()> {
     if !properties.flag("s3.delete-enabled", true)? {
         return Err(unsupported("s3.delete-enabled", "files would be deleted that are to be kept"));
     }
-    let known = |(rest, _): &(&str, &str)| matches!(*rest, "type" | "key");
+    let known = |(rest, _): &(&str, &str)| matches!(*rest, "type" | "key" | "bucket-key-enabled");
     match properties.below("s3.sse.").into_iter().find(|property| !known(property)) {
         Some((rest, _)) => Err(unsupported(&format!("s3.sse.{rest}"), "files would not be encrypted as it says")),
         None => Ok(()),
@@ -209,7 +224,11 @@ impl Encryption {
         if key.is_some() && !kind.ends_with("kms") {
             return Err(invalid(SSE_KEY, format!("it is not used unless {SSE_TYPE} is kms or dsse-kms")));
         }
-        Ok(Self { algorithm, key })
+        let bucket_key = properties.text(SSE_BUCKET_KEY).map(|_| properties.flag(SSE_BUCKET_KEY, false)).transpose()?;
+        if bucket_key.is_some() && kind != "kms" {
+            return Err(invalid(SSE_BUCKET_KEY, format!("it is not used unless {SSE_TYPE} is kms")));
+        }
+        Ok(Self { algorithm, key, bucket_key })
     }
 }
 
@@ -283,6 +302,7 @@ mod tests {
             (&[("s3.sse.type", "aes")], ErrorKind::InvalidInput, "s3.sse.type"),
             (&[("s3.sse.key", "alias/lake")], ErrorKind::InvalidInput, "s3.sse.key"),
             (&[("s3.sse.type", "s3"), ("s3.sse.key", "alias/lake")], ErrorKind::InvalidInput, "s3.sse.key"),
+            (&[("s3.sse.bucket-key-enabled", "true")], ErrorKind::InvalidInput, "s3.sse.bucket-key-enabled"),
             (&[("s3.sse.md5", "x")], ErrorKind::Unsupported, "s3.sse.md5"),
             (&[("s3.sse.context", "x")], ErrorKind::Unsupported, "s3.sse.context"),
             (&[("s3.acl", "private")], ErrorKind::Unsupported, "s3.acl"),

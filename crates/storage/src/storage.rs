@@ -13,6 +13,7 @@ use futures::TryStreamExt;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutOptions, memory::InMemory, path::Path};
 
 use crate::{
+    at_rest::ServerSideEncryption,
     error::{self, Error, ErrorKind, Result},
     local::LocalStore,
     location::{Location, Place},
@@ -89,10 +90,7 @@ impl RemoteStores {
         if let Some(bucket) = buckets.get(place) {
             return Ok(Arc::clone(bucket));
         }
-        let bucket = self.new_bucket(place).ok_or_else(|| {
-            let message = "support for such a store was left out of this program when it was built";
-            Error::new(ErrorKind::Unsupported, location, message)
-        })?;
+        let bucket = self.new_bucket(place).ok_or_else(|| left_out(location))?;
         buckets.insert(place.clone(), Arc::clone(&bucket));
         Ok(bucket)
     }
@@ -108,6 +106,11 @@ impl RemoteStores {
             _ => None,
         }
     }
+}
+
+fn left_out(location: &str) -> Error {
+    let message = "support for such a store was left out of this program when it was built";
+    Error::new(ErrorKind::Unsupported, location, message)
 }
 
 /// A file in a listing.
@@ -168,6 +171,15 @@ impl Storage {
             Place::Memory => Ok(Arc::clone(&self.stores.memory) as _),
             _ => self.stores.remote.bucket(place, location),
         }
+    }
+
+    /// What a bucket of S3 encrypts new objects with by itself.
+    #[cfg_attr(not(feature = "aws"), expect(clippy::unused_async, reason = "there is nobody to ask"))]
+    pub(crate) async fn bucket_encryption(&self, bucket: &str) -> Result<Option<ServerSideEncryption>> {
+        #[cfg(feature = "aws")]
+        return self.stores.remote.s3.bucket_encryption(bucket).await;
+        #[cfg(not(feature = "aws"))]
+        Err(left_out(&format!("s3://{bucket}/")))
     }
 
     /// A location in the one form that all ways to write it have in common, to compare it with others.

@@ -48,11 +48,18 @@ For each live file: whether its table is there, and in an encrypted lake whether
 the catalog has its key. With --files also whether it is in its place, as long as
 the catalog says, and begins like an encrypted file.
 
+With --at-rest also whether S3 itself keeps the lake under a key of its KMS: every
+object of the catalog and of the data path, and the default of the buckets, under
+which comes what DuckDB writes without asking for a key. The key is that of
+--kms-key, else that of s3.sse.key in lakelock.toml, else the bucket's default.
+
 Exit code 3 if anything is wrong.
 
 Examples:
   lakelock ducklake check lake/catalog
-  lakelock ducklake check s3://bucket/catalog --files --output json")]
+  lakelock ducklake check s3://bucket/catalog --files --output json
+  lakelock ducklake check s3://bucket/catalog --at-rest \\
+      --kms-key arn:aws:kms:eu-west-1:111122223333:key/1234abcd-...")]
     Check {
         /// Where the catalog is
         location: String,
@@ -61,6 +68,12 @@ Examples:
         /// Look at the files, too
         #[arg(long)]
         files: bool,
+        /// Look at what S3 itself encrypts the objects with
+        #[arg(long)]
+        at_rest: bool,
+        /// The key that they are to be under, by its ARN or id
+        #[arg(long, value_name = "KEY", requires = "at_rest")]
+        kms_key: Option<String>,
     },
     /// List the tables of a lake
     #[command(after_help = "\
@@ -103,7 +116,10 @@ struct Of {
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Init { location, encrypted } => init(context, &location, encrypted).await,
-        Command::Check { location, of, files } => check(context, &location, &of, files).await,
+        Command::Check { location, of, files, at_rest, kms_key } => {
+            let key = at_rest.then(|| expected_key(context, kms_key)).transpose()?;
+            check(context, &location, &of, files, key.as_ref().map(Option::as_deref)).await
+        }
         Command::Tables { location, of } => tables(context, &location, &of).await,
         Command::Files { location, table, of } => files(context, &location, table.as_deref(), &of).await,
     }
@@ -124,19 +140,42 @@ async fn init(context: &Context, location: &str, encrypted: bool) -> Result<()> 
     Ok(())
 }
 
-async fn check(context: &Context, location: &str, of: &Of, files: bool) -> Result<()> {
+/// The key that a lake is to be under at rest; none, if that is up to the bucket.
+fn expected_key(context: &Context, given: Option<String>) -> Result<Option<String>> {
+    let key = match given {
+        Some(key) => Some(key),
+        None => context.settings()?.properties.to_map().remove("s3.sse.key"),
+    };
+    match key {
+        Some(key) if key.starts_with("alias/") || key.contains(":alias/") => {
+            let message = format!("{} is the alias of a key, and S3 says which key itself it is", printable(&key));
+            Err(Failure::usage(message).hint("give the key's ARN or id by --kms-key"))
+        }
+        key => Ok(key),
+    }
+}
+
+async fn check(context: &Context, location: &str, of: &Of, files: bool, at_rest: Option<Option<&str>>) -> Result<()> {
+    let there = context.location(location);
     let lake = open(context, location).await?;
     let transaction = lake.begin().await?;
     let contents = Contents::read(&transaction, &of.metadata_schema, of.snapshot).await?;
-    let storage = files.then(|| storage(context, contents.data_path())).transpose()?;
-    let problems = contents.check(storage.as_ref()).await?;
+    let data = files.then(|| storage(context, contents.data_path())).transpose()?;
+    let mut problems = contents.check(data.as_ref()).await?;
+    let mut under = String::new();
+    if let Some(key) = at_rest {
+        let found = contents.check_at_rest(&there, &storage(context, &there)?, key).await?;
+        under = format!("; at rest all {} objects are under {}", found.objects, printable(&found.key));
+        problems.extend(found.problems);
+    }
     Listing::default()
         .text("file", problems.iter().map(|problem| Some(&problem.location)))
         .text("problem", problems.iter().map(|problem| Some(problem.what.to_string())))
         .print(context.format(), context.paint())?;
     if problems.is_empty() {
         let is = if contents.is_encrypted() { "encrypted" } else { "not encrypted" };
-        context.say(format!("nothing is wrong with snapshot {} of the lake, which is {is}", contents.snapshot()));
+        context
+            .say(format!("nothing is wrong with snapshot {} of the lake, which is {is}{under}", contents.snapshot()));
         return Ok(());
     }
     Err(Failure::finding(format!("{} files of the lake are not as they should be", problems.len())))

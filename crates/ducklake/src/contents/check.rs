@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use lakelock_storage::Storage;
+use lakelock_storage::{ServerSideEncryption, Storage};
 
 use super::{Contents, LakeFile};
 use crate::error::{Error, ErrorKind, Result};
@@ -36,6 +36,14 @@ pub enum Wrong {
         /// What it has.
         found: u64,
     },
+    /// The store does not encrypt it under the key that it is to be under. If it is a bucket, this is about new objects whose
+    /// writers do not ask for a key.
+    AtRest {
+        /// The key, by its id or ARN.
+        expected: String,
+        /// What the store encrypts it with, if it says that it does.
+        found: Option<ServerSideEncryption>,
+    },
 }
 
 impl fmt::Display for Wrong {
@@ -46,6 +54,12 @@ impl fmt::Display for Wrong {
             Self::Plaintext => f.write_str("the lake is encrypted, and the file is not"),
             Self::Missing => f.write_str("there is no such file"),
             Self::Length { expected, found } => write!(f, "it has {found} bytes, and should have {expected}"),
+            Self::AtRest { expected, found: None } => {
+                write!(f, "the store itself does not encrypt it, and should under {expected}")
+            }
+            Self::AtRest { expected, found: Some(found) } => {
+                write!(f, "the store itself encrypts it with {found}, and should under {expected}")
+            }
         }
     }
 }
@@ -85,13 +99,10 @@ impl Contents<'_> {
 
     async fn check_stored(&self, storage: &Storage, file: &LakeFile) -> Result<Option<Wrong>> {
         use lakelock_storage::ErrorKind as Storage;
-        let failed = |error| {
-            let message = format!("cannot look at {}", file.location);
-            Error::new(ErrorKind::Storage, message).with_source(error)
-        };
+        let failed = cannot_look_at(&file.location);
         let length = match storage.length(&file.location).await {
             Err(error) if error.kind() == Storage::NotFound => return Ok(Some(Wrong::Missing)),
-            length => length.map_err(failed)?,
+            length => length.map_err(&failed)?,
         };
         if let Some(expected) = file.bytes.filter(|expected| u64::try_from(*expected) != Ok(length)) {
             return Ok(Some(Wrong::Length { expected, found: length }));
@@ -105,6 +116,12 @@ impl Contents<'_> {
     }
 }
 
+pub(super) fn cannot_look_at(location: &str) -> impl Fn(lakelock_storage::Error) -> Error {
+    let message = format!("cannot look at {location}");
+    move |error| Error::new(ErrorKind::Storage, message.clone()).with_source(error)
+}
+
 /// How an encrypted Parquet file begins.
 const MAGIC: &[u8] = b"PARE";
-const FILES_AT_ONCE: usize = 16;
+/// Asked about at the same time.
+pub(super) const FILES_AT_ONCE: usize = 16;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
-use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::{DecompressionError, Decompressor};
 use zeroize::Zeroizing;
 
 use crate::Result;
@@ -114,12 +114,12 @@ pub(crate) struct Unpacker {
     codec: Codec,
     /// As long as the longest block so far needed; what is in it beyond the last one is of earlier ones.
     plain: Zeroizing<Vec<u8>>,
-    inflater: Option<Decompress>,
+    inflater: Option<Decompressor>,
 }
 
 impl Unpacker {
     pub(crate) fn new(codec: Codec) -> Self {
-        let inflater = matches!(codec, Codec::Deflate { .. }).then(|| Decompress::new(false));
+        let inflater = matches!(codec, Codec::Deflate { .. }).then(Decompressor::new);
         Self { codec, plain: Zeroizing::default(), inflater }
     }
 
@@ -183,15 +183,14 @@ impl Unpacker {
 }
 
 /// Unpacks a block at one go, which is quickest. Memory that turns out too short is made longer and filled anew.
-fn inflate(inflater: &mut Decompress, packed: &[u8], plain: &mut Zeroizing<Vec<u8>>) -> io::Result<usize> {
+fn inflate(inflater: &mut Decompressor, packed: &[u8], plain: &mut Zeroizing<Vec<u8>>) -> io::Result<usize> {
     loop {
-        inflater.reset(false);
-        let status = inflater.decompress(packed, plain, FlushDecompress::Finish)?;
-        let length = usize::try_from(inflater.total_out()).unwrap_or(usize::MAX);
-        match status {
-            Status::StreamEnd => return Ok(length),
-            Status::Ok | Status::BufError if length == plain.len() => *plain = longer(plain)?,
-            Status::Ok | Status::BufError => return Err(invalid("a block whose compressed bytes are cut off")),
+        match inflater.deflate_decompress(packed, plain) {
+            Ok(length) => return Ok(length),
+            Err(DecompressionError::InsufficientSpace) => *plain = longer(plain)?,
+            Err(DecompressionError::BadData) => {
+                return Err(invalid("a block whose compressed bytes are damaged or cut off"));
+            }
         }
     }
 }

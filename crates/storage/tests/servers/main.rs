@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod at_rest;
 mod errors;
 mod lost_answers;
 mod stores;
