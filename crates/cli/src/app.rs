@@ -70,7 +70,7 @@ fn execute(arguments: Arguments) -> Result<()> {
             Command::Load(arguments) => load::run(&context, arguments).await,
             Command::Sql(arguments) => sql::run(&context, arguments).await,
             Command::Inspect(arguments) => inspect::run(&context, arguments).await,
-            Command::Ducklake(arguments) => ducklake::run(&context, arguments).await,
+            Command::Ducklake(arguments) => Box::pin(ducklake::run(&context, arguments)).await,
             Command::Completions(arguments) => completions::run(&arguments),
         }
     });

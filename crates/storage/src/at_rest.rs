@@ -98,13 +98,11 @@ impl Storage {
 
 /// The bucket that a location is in.
 fn s3_bucket(location: &str) -> Result<String> {
-    match Location::parse(location)?.place {
-        Place::S3 { bucket } => Ok(bucket),
-        _ => {
-            let message = "only S3 is asked what it encrypts objects with, and this is not in S3";
-            Err(Error::new(ErrorKind::Unsupported, location, message))
-        }
-    }
+    let Place::S3 { bucket } = Location::parse(location)?.place else {
+        let message = "only S3 is asked what it encrypts objects with, and this is not in S3";
+        return Err(Error::new(ErrorKind::Unsupported, location, message));
+    };
+    Ok(bucket)
 }
 
 #[cfg(test)]

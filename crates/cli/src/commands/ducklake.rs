@@ -65,15 +65,8 @@ Examples:
         location: String,
         #[command(flatten)]
         of: Of,
-        /// Look at the files, too
-        #[arg(long)]
-        files: bool,
-        /// Look at what S3 itself encrypts the objects with
-        #[arg(long)]
-        at_rest: bool,
-        /// The key that they are to be under, by its ARN or id
-        #[arg(long, value_name = "KEY", requires = "at_rest")]
-        kms_key: Option<String>,
+        #[command(flatten)]
+        checks: Checks,
     },
     /// List the tables of a lake
     #[command(after_help = "\
@@ -113,13 +106,24 @@ struct Of {
     snapshot: Option<i64>,
 }
 
+/// What is looked at beside the catalog.
+#[derive(Debug, Args)]
+struct Checks {
+    /// Look at the files, too
+    #[arg(long)]
+    files: bool,
+    /// Look at what S3 itself encrypts the objects with
+    #[arg(long)]
+    at_rest: bool,
+    /// The key that they are to be under, by its ARN or id
+    #[arg(long, value_name = "KEY", requires = "at_rest")]
+    kms_key: Option<String>,
+}
+
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
     match arguments.command {
         Command::Init { location, encrypted } => init(context, &location, encrypted).await,
-        Command::Check { location, of, files, at_rest, kms_key } => {
-            let key = at_rest.then(|| expected_key(context, kms_key)).transpose()?;
-            check(context, &location, &of, files, key.as_ref().map(Option::as_deref)).await
-        }
+        Command::Check { location, of, checks } => check(context, &location, &of, checks).await,
         Command::Tables { location, of } => tables(context, &location, &of).await,
         Command::Files { location, table, of } => files(context, &location, table.as_deref(), &of).await,
     }
@@ -155,7 +159,8 @@ fn expected_key(context: &Context, given: Option<String>) -> Result<Option<Strin
     }
 }
 
-async fn check(context: &Context, location: &str, of: &Of, files: bool, at_rest: Option<Option<&str>>) -> Result<()> {
+async fn check(context: &Context, location: &str, of: &Of, checks: Checks) -> Result<()> {
+    let Checks { files, at_rest, kms_key } = checks;
     let there = context.location(location);
     let lake = open(context, location).await?;
     let transaction = lake.begin().await?;
@@ -163,8 +168,9 @@ async fn check(context: &Context, location: &str, of: &Of, files: bool, at_rest:
     let data = files.then(|| storage(context, contents.data_path())).transpose()?;
     let mut problems = contents.check(data.as_ref()).await?;
     let mut under = String::new();
-    if let Some(key) = at_rest {
-        let found = contents.check_at_rest(&there, &storage(context, &there)?, key).await?;
+    if at_rest {
+        let key = expected_key(context, kms_key)?;
+        let found = contents.check_at_rest(&there, &storage(context, &there)?, key.as_deref()).await?;
         under = format!("; at rest all {} objects are under {}", found.objects, printable(&found.key));
         problems.extend(found.problems);
     }

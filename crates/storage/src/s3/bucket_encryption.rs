@@ -26,10 +26,11 @@ impl S3Settings {
         let (region, credentials) = self.identity(endpoint.is_some(), &location).await?;
         let client = Connector { complete_new: false }.connect(&self.http.client(endpoint.as_deref()));
         let client = client.map_err(failed)?;
-        let root = endpoint.unwrap_or_else(|| match in_host {
-            true => format!("https://{bucket}.s3.{region}.amazonaws.com"),
-            false => format!("https://s3.{region}.amazonaws.com"),
-        });
+        let amazons = || {
+            let in_bucket = if in_host { format!("{bucket}.") } else { String::new() };
+            format!("https://{in_bucket}s3.{region}.amazonaws.com")
+        };
+        let root = endpoint.unwrap_or_else(amazons);
         let address = if in_host { format!("{root}/?encryption") } else { format!("{root}/{bucket}?encryption") };
 
         let mut repeats = Repeats::new(&self.http.retry);
