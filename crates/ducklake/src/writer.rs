@@ -159,14 +159,14 @@ impl Writer {
         if !self.is_open() {
             return Err(self.closed_error().await);
         }
-        let Changes { mut batch, catalog, counts: changed, footprint } = changes;
+        let Changes { mut batch, catalog, counts: row_counts, footprint } = changes;
         let mut counts = {
             let state = self.state();
             state.history.check(began, &footprint)?;
             Arc::clone(&state.now.counts)
         };
-        if !changed.is_empty() {
-            Arc::make_mut(&mut counts).apply(&changed, &mut batch);
+        if !row_counts.is_empty() {
+            Arc::make_mut(&mut counts).apply(&row_counts, &mut batch);
         }
         batch.put(keys::NEXT_ROW, self.next_row.load(Ordering::Relaxed).to_be_bytes());
         batch.put(keys::NEXT_TABLE, self.next_table.load(Ordering::Relaxed).to_be_bytes());
