@@ -114,8 +114,9 @@ class Run:
         if word == "mode":
             self.skipping = {"skip": True, "unskip": False}.get(command.words[1], self.skipping)
             return True
-        holds = [(condition[0] == "onlyif") == (condition[1] == "duckdb") for condition in command.conditions if "=" not in condition[1]]
-        return self.skipping or not all(holds)
+        # Those of other kinds are about a loop's variable.
+        systems = [condition for condition in command.conditions if "=" not in condition[1]]
+        return self.skipping or not all((word == "onlyif") == (system == "duckdb") for word, system, *_ in systems)
 
     def step(self, command, variables, own):
         words = [logic_file.substitute(word, variables) for word in command.words]
