@@ -96,11 +96,16 @@ pub(crate) fn from_reader(error: slatedb::Error, location: &str) -> Error {
     Error::new(ErrorKind::Storage, message).with_source(error)
 }
 
-/// What `SlateDB` says of the catalog at `location` while `doing` something. Being fenced is told apart by the caller, who knows
-/// more about it.
+/// What `SlateDB` says of the catalog at `location` while `doing` something. Who commits says more about being fenced: by whom.
 pub(crate) fn from_slatedb(error: slatedb::Error, location: &str, doing: &str) -> Error {
     let kind = match error.kind() {
-        slatedb::ErrorKind::Closed(slatedb::CloseReason::Fenced) => ErrorKind::Fenced,
+        slatedb::ErrorKind::Closed(slatedb::CloseReason::Fenced) => {
+            let message = format!(
+                "cannot {doing} the catalog {location}: another writer has taken it over, and nothing of this transaction was \
+                 committed. To go on from here, detach the catalog and attach it again"
+            );
+            return Error::new(ErrorKind::Fenced, message).with_source(error);
+        }
         slatedb::ErrorKind::Data => ErrorKind::Corrupt,
         _ => ErrorKind::Storage,
     };

@@ -215,6 +215,36 @@ async fn primary_keys_are_taken_once() {
     assert_eq!(moved.1.id, 4);
 }
 
+#[tokio::test]
+async fn tables_say_how_many_rows_they_have() {
+    let storage = Storage::in_memory();
+    let lake = Lake::open(&storage, "memory://lake", writing()).await.unwrap();
+    let table = create(&lake, "files").await;
+    let mut transaction = lake.begin().await.unwrap();
+    assert_eq!(transaction.row_count(table), Some(0));
+    let first = insert(&mut transaction, table, &File::new(1, 1, None, "p")).await.unwrap();
+    let other = insert(&mut transaction, table, &File::new(2, 1, Some(5), "p")).await.unwrap();
+    assert_eq!(transaction.row_count(table), Some(2));
+    transaction.commit().await.unwrap();
+
+    let before = lake.begin().await.unwrap();
+    let mut transaction = lake.begin().await.unwrap();
+    insert(&mut transaction, table, &File::new(3, 1, None, "p")).await.unwrap();
+    transaction.update(table, vec![(first, File::new(1, 1, Some(6), "q").encode())]).await.unwrap();
+    transaction.delete(table, vec![other]).await.unwrap();
+    transaction.delete(table, vec![first]).await.unwrap();
+    assert_eq!(transaction.row_count(table), Some(1));
+    transaction.commit().await.unwrap();
+    assert_eq!(before.row_count(table), Some(2));
+    drop(before);
+    lake.close().await.unwrap();
+
+    // Whoever opens it is told so, too.
+    let reader = Lake::open(&storage, "memory://lake", reading()).await.unwrap().begin().await.unwrap();
+    assert_eq!(reader.row_count(table), Some(1));
+    assert_eq!(all(&reader, table).await.len(), 1);
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Does {
     Insert(i64),
