@@ -178,7 +178,7 @@ fn internal(message: &str) -> DataFusionError {
 
 /// What columns that a file does not have read as.
 #[derive(Debug, Default)]
-pub(crate) struct InitialDefaults(HashMap<i32, ScalarValue>);
+pub struct InitialDefaults(HashMap<i32, ScalarValue>);
 
 impl InitialDefaults {
     pub(crate) fn new(schema: &Schema) -> lakelock_iceberg::Result<Self> {
@@ -189,7 +189,10 @@ impl InitialDefaults {
     }
 
     /// The value of a column that the file does not have.
-    pub(crate) fn missing(&self, id: i32, field: &Field) -> Result<ScalarValue> {
+    ///
+    /// # Errors
+    /// When there must be a value and none is known.
+    pub fn missing(&self, id: i32, field: &Field) -> Result<ScalarValue> {
         match self.0.get(&id) {
             Some(default) => Ok(default.clone()),
             None if field.is_nullable() => ScalarValue::try_from(field.data_type()),
@@ -198,6 +201,13 @@ impl InitialDefaults {
                 Err(external(Error::new(ErrorKind::InvalidData, message)))
             }
         }
+    }
+}
+
+impl FromIterator<(i32, ScalarValue)> for InitialDefaults {
+    /// Of values by field id.
+    fn from_iter<T: IntoIterator<Item = (i32, ScalarValue)>>(values: T) -> Self {
+        Self(values.into_iter().collect())
     }
 }
 

@@ -19,10 +19,14 @@ use crate::error::external;
 
 /// What to do with an array of a file to make it one of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Conform {
+pub enum Conform {
+    /// Nothing.
     Keep,
+    /// Its values are the same in another type.
     Cast(DataType),
+    /// The fields of the struct, and where each comes from.
     Struct(Fields, Vec<Child>),
+    /// The field of the elements, and what to do with them.
     List(FieldRef, Box<Conform>),
     /// The field of the entries, and what to do with key and value.
     Map(FieldRef, Box<Conform>),
@@ -30,7 +34,7 @@ pub(crate) enum Conform {
 
 /// Where a field of a struct comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Child {
+pub enum Child {
     /// A field of the file's struct.
     Field(usize, Conform),
     /// The file does not have it.
@@ -39,7 +43,10 @@ pub(crate) enum Child {
 
 impl Conform {
     /// Works out how a file's field becomes the table's.
-    pub(crate) fn plan(source: &Field, target: &Field, defaults: &InitialDefaults) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When a value of the one could not be one of the other, and when nested fields have no ids.
+    pub fn plan(source: &Field, target: &Field, defaults: &InitialDefaults) -> Result<Self> {
         if source.data_type() == target.data_type() {
             return Ok(Self::Keep);
         }
@@ -81,7 +88,11 @@ impl Conform {
         }
     }
 
-    pub(crate) fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
+    /// Does it.
+    ///
+    /// # Errors
+    /// When a value is beyond what its new type can hold.
+    pub fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
         Ok(match self {
             Self::Keep => Arc::clone(array),
             Self::Cast(to) => {
@@ -119,8 +130,14 @@ fn conform_struct(array: &StructArray, fields: &Fields, children: &[Child]) -> R
 fn is_promotion(from: &DataType, to: &DataType) -> bool {
     use DataType as D;
     match (from, to) {
-        (D::Int8 | D::Int16, D::Int32 | D::Int64)
+        (D::Int8, D::Int16 | D::Int32 | D::Int64)
+        | (D::Int16, D::Int32 | D::Int64)
         | (D::Int32, D::Int64)
+        | (D::UInt8, D::UInt16 | D::UInt32 | D::UInt64 | D::Int16 | D::Int32 | D::Int64)
+        | (D::UInt16, D::UInt32 | D::UInt64 | D::Int32 | D::Int64)
+        | (D::UInt32, D::UInt64 | D::Int64)
+        // DuckDB stores whole numbers of 128 bits as floating-point ones.
+        | (D::Float64, D::Decimal256(_, 0))
         | (D::Float32, D::Float64)
         | (D::Date32, D::Timestamp(_, None))
         | (D::Time32(_), D::Time64(_))
@@ -167,14 +184,16 @@ fn mismatch(source: &Field, target: &Field) -> DataFusionError {
 
 /// Applies a [`Conform`] to a nested column.
 #[derive(Debug, Clone)]
-pub(crate) struct ConformExpr {
+pub struct ConformExpr {
     column: Arc<dyn PhysicalExpr>,
     target: FieldRef,
     conform: Arc<Conform>,
 }
 
 impl ConformExpr {
-    pub(crate) fn new(column: Arc<dyn PhysicalExpr>, target: FieldRef, conform: Conform) -> Self {
+    /// What becomes of a column, as the table's field.
+    #[must_use]
+    pub fn new(column: Arc<dyn PhysicalExpr>, target: FieldRef, conform: Conform) -> Self {
         Self { column, target, conform: Arc::new(conform) }
     }
 }

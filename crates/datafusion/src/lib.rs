@@ -8,6 +8,7 @@
 //! | tell what an error was about | [`table_error`] |
 //! | stop an insert | [`Interrupt`] |
 //! | see row ids, sequence numbers, files | [`MetadataColumn`] |
+//! | read files of another table format by field ids | [`field_ids`] |
 //! | query an earlier version, or a table's metadata | [`sql`], [`TableName`], [`MetadataTableProvider`] |
 //!
 //! Reading, pruning and scheduling are DataFusion's; this crate plans which files to read, gives each its key, its
@@ -47,3 +48,10 @@ pub use metadata_table::MetadataTableProvider;
 pub use provider::LakelockTableProvider;
 pub use session::{parse, session_context, sql};
 pub use table_name::TableName;
+
+/// What tables of other formats share with these, whose columns have Parquet's field ids as well.
+pub mod field_ids {
+    pub use crate::columns::InitialDefaults;
+    pub use crate::conform::{Child, Conform, ConformExpr};
+    pub use crate::nameless::{has_ids, with_ids};
+}

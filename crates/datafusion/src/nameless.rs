@@ -13,7 +13,8 @@ use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuil
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 /// Whether any column has an id.
-pub(crate) fn has_ids(schema: &Type) -> bool {
+#[must_use]
+pub fn has_ids(schema: &Type) -> bool {
     let has_id = |field: &TypePtr| field.get_basic_info().has_id() || has_ids(field);
     schema.is_group() && schema.get_fields().iter().any(has_id)
 }
@@ -22,7 +23,7 @@ pub(crate) fn has_ids(schema: &Type) -> bool {
 ///
 /// # Errors
 /// When its schema makes no sense.
-pub(crate) fn with_ids(metadata: &ParquetMetaData, mapping: &NameMapping) -> Result<ParquetMetaData> {
+pub fn with_ids(metadata: &ParquetMetaData, mapping: &NameMapping) -> Result<ParquetMetaData> {
     let file = metadata.file_metadata();
     let root = file.schema_descr().root_schema();
     let fields = Ids { last: 0 }.fields(root.get_fields(), mapping.fields())?;
