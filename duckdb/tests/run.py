@@ -8,6 +8,7 @@ import traceback
 
 import at_rest
 import differential
+import outside
 import properties
 
 
@@ -15,7 +16,7 @@ def tests():
     """The tests by name; each takes a folder of its own."""
     for path in sorted(differential.SCENARIOS.glob("*.sql")):
         yield path.stem, functools.partial(differential.check, path)
-    for module in (properties, at_rest):
+    for module in (properties, at_rest, outside):
         for name, test in vars(module).items():
             if name.startswith("test_"):
                 yield name.removeprefix("test_"), test

@@ -89,7 +89,8 @@ fn start_logging(options: &GlobalOptions) {
         (false, _) => "info,lakelock=trace",
     };
     // `lakelock` stands for all crates whose names start with it.
-    let crates = ["catalog", "cloud", "crypto", "datafusion", "ducklake", "iceberg", "kms", "storage"];
+    let crates =
+        ["catalog", "cloud", "crypto", "datafusion", "ducklake", "ducklake_datafusion", "iceberg", "kms", "storage"];
     let directives = match level.split_once("lakelock=") {
         Some((_, own)) => crates.iter().fold(level.to_owned(), |all, name| format!("{all},lakelock_{name}={own}")),
         None => level.to_owned(),
@@ -114,7 +115,8 @@ pub(crate) fn hint_for(failure: &Failure) -> Option<String> {
     });
     let catalog = || failure.find::<lakelock_catalog::Error>().and_then(|error| hint_for_catalog(error.kind()));
     let table = || failure.find::<lakelock_iceberg::Error>().and_then(|error| hint_for_table(error.kind()));
-    kms.or_else(catalog).or_else(table).map(ToOwned::to_owned)
+    let lake = || failure.find::<lakelock_ducklake_datafusion::Error>().and_then(|error| hint_for_lake(error.kind()));
+    kms.or_else(catalog).or_else(table).or_else(lake).map(ToOwned::to_owned)
 }
 
 fn hint_for_kms(kind: lakelock_kms::ErrorKind) -> Option<&'static str> {
@@ -156,6 +158,14 @@ fn hint_for_table(kind: lakelock_iceberg::ErrorKind) -> Option<&'static str> {
         ErrorKind::Conflict => "others are writing too: try again",
         _ => return None,
     })
+}
+
+fn hint_for_lake(kind: lakelock_ducklake_datafusion::ErrorKind) -> Option<&'static str> {
+    use lakelock_ducklake_datafusion::ErrorKind;
+    match kind {
+        ErrorKind::InvalidData => Some(DAMAGED),
+        _ => None,
+    }
 }
 
 const NO_KEYSTORE: &str = "keystore.path of the catalog names the keystore and keystore.key-file its key file: put the \

@@ -149,6 +149,11 @@ impl Config {
         Ok(())
     }
 
+    /// Whether no catalog is configured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.catalogs.is_empty()
+    }
+
     /// The file that was read.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()

@@ -1,5 +1,6 @@
 //! What every command needs: its options, and the catalog they lead to.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +76,15 @@ impl Context {
             tracing::debug!(file = %file.display(), "configuration");
         }
         config.catalog(self.options.catalog.as_deref(), &self.options.set, &self.surroundings.folder)
+    }
+
+    /// What leads to object stores: the properties of the configured catalog, if there is one.
+    pub(crate) fn storage_properties(&self) -> Result<HashMap<String, String>> {
+        let config = Config::load(self.options.config.as_deref(), &self.surroundings)?;
+        if config.is_empty() && self.options.catalog.is_none() && self.options.set.is_empty() {
+            return Ok(HashMap::new());
+        }
+        Ok(self.settings()?.properties.to_map())
     }
 
     /// The catalog to work on, open for what needs no keys.

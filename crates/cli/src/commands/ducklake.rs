@@ -1,7 +1,10 @@
 //! `lakelock ducklake`: catalogs of DuckLake that Lakelock keeps.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand};
 use lakelock_ducklake::{Access, Contents, Lake, OpenOptions};
+use lakelock_ducklake_datafusion::{ErrorKind, Exported};
 use lakelock_storage::Storage;
 
 use crate::context::Context;
@@ -18,7 +21,7 @@ A catalog is a folder, local or in a bucket, that DuckDB attaches with the
 extension of Lakelock:
   ATTACH 'ducklake:lakelock:s3://bucket/catalog' AS lake
       (DATA_PATH 's3://bucket/data/', ENCRYPTED);
-The keys of data files are never shown."
+The keys of data files are never shown; `export --with-keys` writes them to a file."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -93,6 +96,30 @@ Examples:
         #[command(flatten)]
         of: Of,
     },
+    /// Write the catalog to an SQLite file, which DuckDB attaches without Lakelock
+    #[command(after_help = "\
+The file is one that DuckLake attaches as ducklake:sqlite:FILE, to read and to go
+on writing; the data files stay where they are. From then on the catalog and the
+file are two lakes over the same files: write to one of them only.
+
+An encrypted lake needs --with-keys: the keys of all data files are in the file as
+they are, and only its owner can read it.
+
+Examples:
+  lakelock ducklake export lake/catalog meta.sqlite
+  lakelock ducklake export s3://bucket/catalog meta.sqlite --with-keys")]
+    Export {
+        /// Where the catalog is
+        location: String,
+        /// The file to make
+        file: PathBuf,
+        /// The schema of the catalog that has the lake's tables
+        #[arg(long, value_name = "SCHEMA", default_value = "main")]
+        metadata_schema: String,
+        /// Write the keys of data files, readable
+        #[arg(long)]
+        with_keys: bool,
+    },
 }
 
 /// Which lake of the catalog, and as of when.
@@ -126,6 +153,9 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
         Command::Check { location, of, checks } => check(context, &location, &of, checks).await,
         Command::Tables { location, of } => tables(context, &location, &of).await,
         Command::Files { location, table, of } => files(context, &location, table.as_deref(), &of).await,
+        Command::Export { location, file, metadata_schema, with_keys } => {
+            export(context, &location, &file, &metadata_schema, with_keys).await
+        }
     }
 }
 
@@ -228,6 +258,19 @@ async fn files(context: &Context, location: &str, table: Option<&str>, of: &Of) 
         .numbers("snapshot", files.iter().map(|file| file.begin_snapshot))
         .text("encryption_key", files.iter().map(|file| file.has_key.then_some("[redacted]")))
         .print(context.format(), context.paint())
+}
+
+async fn export(context: &Context, location: &str, file: &Path, schema: &str, with_keys: bool) -> Result<()> {
+    let lake = open(context, location).await?;
+    let exported = lakelock_ducklake_datafusion::export_sqlite(&lake, schema, &context.absolute(file), with_keys).await;
+    let Exported { tables, rows } = exported.map_err(|error| {
+        let needs_keys = !with_keys && error.kind() == ErrorKind::InvalidInput && !file.exists();
+        let failure = Failure::from(error);
+        if needs_keys { failure.hint("--with-keys writes them all the same") } else { failure }
+    })?;
+    let keys = if with_keys { ", its keys included: keep it as safe as the keys" } else { "" };
+    context.say(format!("wrote {tables} tables with {rows} rows to {}{keys}", printable(&file.display().to_string())));
+    Ok(())
 }
 
 /// A catalog, to read.

@@ -3,6 +3,7 @@
 mod access;
 mod hints;
 mod interactive;
+mod lake;
 mod numbers;
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -18,6 +19,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::context::SessionContext;
 use futures::TryStreamExt as _;
 use lakelock_datafusion::Interrupt;
+use lakelock_ducklake_datafusion::DuckLake;
 
 use access::Access;
 
@@ -49,13 +51,23 @@ Examples:
   lakelock sql 'select committed_at, snapshot_id, operation from shop.orders.snapshots'
   lakelock sql -f report.sql --output json | jq .total
   echo 'select 1' | lakelock sql
-  lakelock sql                                   the shell")]
+  lakelock sql                                   the shell
+
+With --ducklake, and without a lakelock.toml, these are the tables of a DuckLake,
+encrypted or not, to be read: SCHEMA.TABLE, or TABLE of main. The location is what
+stands in DuckDB's ATTACH; VERSION AS OF takes the number of a snapshot.
+  lakelock sql --ducklake s3://bucket/lake/catalog 'select count(*) from orders'
+  lakelock sql --ducklake ducklake:sqlite:meta.sqlite 'show tables'
+  lakelock sql --ducklake 'postgres:dbname=lake host=db' 'select * from main.orders'
+  lakelock sql --ducklake meta.ducklake 'select * from orders version as of 12'")]
 pub(crate) struct Arguments {
     /// The statement, or several with semicolons between them
     statement: Option<String>,
     /// Read the statements from a file; - for standard input
     #[arg(long, short, value_name = "FILE", conflicts_with = "statement")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    lake: lake::LakeArguments,
 }
 
 pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
@@ -68,9 +80,9 @@ pub(crate) async fn run(context: &Context, arguments: Arguments) -> Result<()> {
         (None, None) if io::stdin().is_terminal() => None,
         (None, None) => Some(read_stdin()?),
     };
-    let catalog = context.catalog_with_keys().await?;
-    let session = session(&catalog).await?;
-    let Some(text) = text else { return interactive::run(context, &catalog, &session).await };
+    let source = Box::pin(Source::open(context, arguments.lake)).await?;
+    let session = source.session().await?;
+    let Some(text) = text else { return interactive::run(context, &source, &session).await };
     let statements = statements(&text);
     if statements.is_empty() {
         return Err(Failure::usage("there is no statement to run"));
@@ -92,6 +104,36 @@ fn read_stdin() -> Result<String> {
     Ok(text)
 }
 
+/// Where the tables come from.
+enum Source {
+    Catalog(OpenCatalog),
+    Lake(DuckLake),
+}
+
+impl Source {
+    async fn open(context: &Context, lake: lake::LakeArguments) -> Result<Self> {
+        Ok(match lake.open(context).await? {
+            Some(lake) => Self::Lake(lake),
+            None => Self::Catalog(context.catalog_with_keys().await?),
+        })
+    }
+
+    /// What the catalog is called in SQL.
+    fn name(&self) -> &str {
+        match self {
+            Self::Catalog(catalog) => catalog.name(),
+            Self::Lake(_) => lake::NAME,
+        }
+    }
+
+    async fn session(&self) -> Result<SessionContext> {
+        match self {
+            Self::Catalog(catalog) => session(catalog).await,
+            Self::Lake(lake) => Ok(lakelock_ducklake_datafusion::session_context(lake::NAME, lake.clone()).await?),
+        }
+    }
+}
+
 /// A session whose tables are those of the catalog.
 pub(crate) async fn session(catalog: &OpenCatalog) -> Result<SessionContext> {
     Ok(lakelock_datafusion::session_context([catalog.shared()]).await?)
@@ -108,7 +150,7 @@ pub(crate) async fn query(context: &Context, session: &SessionContext, statement
 async fn run_statement(context: &Context, session: &SessionContext, statement: &str) -> Result<()> {
     let started = Instant::now();
     let access = Access::of(session, statement)?;
-    let frame = lakelock_datafusion::sql(session, statement).await.map_err(sql_failure)?;
+    let frame = lakelock_ducklake_datafusion::sql(session, statement).await.map_err(sql_failure)?;
     access.check(frame.logical_plan())?;
     let (rows, done) = match access {
         Access::Explain if context.format() == OutputFormat::Table => return show_texts(context, frame).await,

@@ -1,9 +1,11 @@
 //! What somebody may have meant whose statement names what is not there.
 
+use datafusion::catalog::CatalogProvider;
 use datafusion::catalog::information_schema::INFORMATION_SCHEMA;
 use datafusion::common::{Column, SchemaError, TableReference};
 use datafusion::execution::context::SessionContext;
 use lakelock_datafusion::TableName;
+use lakelock_ducklake_datafusion::DuckLakeCatalog;
 use lakelock_iceberg::metadata_table::MetadataTable;
 
 use crate::failure::Failure;
@@ -80,6 +82,9 @@ fn table_hint(session: &SessionContext, table: &TableReference) -> Option<String
     Some(match (other_case, other_schema) {
         (Some(written), _) => in_other_case(&written),
         (None, Some(written)) => format!("a table's name has its namespace before it: write {written}"),
+        (None, None) if <dyn CatalogProvider>::is::<DuckLakeCatalog>(&*catalog) => {
+            "`show tables` shows the tables there are".to_owned()
+        }
         (None, None) => "`lakelock table list` shows the tables there are".to_owned(),
     })
 }

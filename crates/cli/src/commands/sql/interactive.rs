@@ -6,7 +6,7 @@ use datafusion::execution::context::SessionContext;
 use lakelock_catalog::Catalog;
 
 use super::access::Access;
-use super::query;
+use super::{Source, query};
 use crate::commands::table;
 use crate::context::{Context, OpenCatalog};
 use crate::failure::{Failure, Result};
@@ -17,9 +17,16 @@ use crate::terminal::stderr_width;
 /// Columns of so many tables are known to the completion.
 const COMPLETED_TABLES: usize = 100;
 
-pub(super) async fn run(context: &Context, catalog: &OpenCatalog, session: &SessionContext) -> Result<()> {
-    let mut shell = Shell::new(words(&**catalog).await?, context.paint())?;
-    context.say(format!("Catalog {}. \\? helps, \\q leaves.", catalog.name()));
+pub(super) async fn run(context: &Context, source: &Source, session: &SessionContext) -> Result<()> {
+    let words = match source {
+        Source::Catalog(catalog) => words(&**catalog).await?,
+        Source::Lake(_) => words_of_session(session, source.name()).await,
+    };
+    let mut shell = Shell::new(words, context.paint())?;
+    context.say(match source {
+        Source::Catalog(catalog) => format!("Catalog {}. \\? helps, \\q leaves.", catalog.name()),
+        Source::Lake(lake) => format!("Lake {}. \\? helps, \\q leaves.", lake.location()),
+    });
     while let Some(request) = shell.next()? {
         let outcome = match request {
             Request::Quit => break,
@@ -28,8 +35,11 @@ pub(super) async fn run(context: &Context, catalog: &OpenCatalog, session: &Sess
                 Ok(())
             }
             Request::Unknown(what) => Err(Failure::usage(format!("{what} is unknown")).hint("\\? lists what there is")),
-            Request::Describe(None) => query(context, session, &list_tables(catalog)).await,
-            Request::Describe(Some(table)) => columns(context, catalog, &table).await,
+            Request::Describe(None) => query(context, session, &list_tables(source.name())).await,
+            Request::Describe(Some(table)) => match source {
+                Source::Catalog(catalog) => columns(context, catalog, &table).await,
+                Source::Lake(_) => query(context, session, &format!("describe {table}")).await,
+            },
             Request::Statement(statement) => run_all(context, session, &statement).await,
         };
         match outcome {
@@ -65,8 +75,8 @@ async fn columns(context: &Context, catalog: &OpenCatalog, table: &str) -> Resul
     table::columns(table.metadata()).print(context.format(), context.paint())
 }
 
-fn list_tables(catalog: &OpenCatalog) -> String {
-    let name = catalog.name().replace('\'', "''");
+fn list_tables(catalog: &str) -> String {
+    let name = catalog.replace('\'', "''");
     format!(
         "select table_schema || '.' || table_name as \"table\" from information_schema.tables \
          where table_catalog = '{name}' and table_schema <> 'information_schema' order by 1"
@@ -88,4 +98,21 @@ async fn words(catalog: &dyn Catalog) -> Result<Words> {
         }
     }
     Ok(Words::new(words))
+}
+
+/// The same, of what a session knows.
+async fn words_of_session(session: &SessionContext, catalog: &str) -> Words {
+    let mut words = Vec::new();
+    let Some(catalog) = session.catalog(catalog) else { return Words::new(words) };
+    for name in catalog.schema_names() {
+        words.push(names::in_sql(&name));
+        let Some(schema) = catalog.schema(&name) else { continue };
+        for table in schema.table_names() {
+            words.push(format!("{}.{}", names::in_sql(&name), names::in_sql(&table)));
+            if let Ok(Some(table)) = schema.table(&table).await {
+                words.extend(table.schema().fields().iter().map(|field| names::in_sql(field.name())));
+            }
+        }
+    }
+    Words::new(words)
 }
