@@ -68,6 +68,15 @@ def look_at_keys():
     KmsBackend.encrypt, KmsBackend.decrypt = checked_encrypt, checked_decrypt
 
 
+def complete_uploads():
+    """Lets moto answer the end of an upload in parts as S3 does: DuckDB looks for the name of the element."""
+    from moto.core.serialize import S3Serializer
+
+    serialize = S3Serializer._serialize_body
+    names = {"CompleteMultipartUploadResponse": "CompleteMultipartUploadResult"}
+    S3Serializer._serialize_body = lambda self, body: serialize(self, {names.get(k, k): v for k, v in body.items()})
+
+
 def moto():
     """AWS, in this process: KMS, S3, STS and more; it takes any credentials."""
     # Where it keeps the requests that it is told to count: else in the current folder, for all servers there.
@@ -75,6 +84,7 @@ def moto():
     from moto.server import ThreadedMotoServer
 
     look_at_keys()
+    complete_uploads()
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
