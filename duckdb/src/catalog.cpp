@@ -143,6 +143,12 @@ void LakeCatalog::DropSchema(ClientContext &context, DropInfo &info) {
 	transaction.ForgetTables();
 }
 
+//! What DuckDB does by default takes the scan for one of its own tables, and writes into its state.
+unique_ptr<LogicalOperator> LakeCatalog::BindCreateIndex(Binder &, CreateStatement &, TableCatalogEntry &,
+                                                         unique_ptr<LogicalOperator>) {
+	throw NotImplementedException("a lakelock catalog holds tables, no indexes");
+}
+
 DatabaseSize LakeCatalog::GetDatabaseSize(ClientContext &) {
 	return DatabaseSize();
 }

@@ -214,8 +214,26 @@ def test_errors_say_what_to_do(folder):
     # None of these left anything behind.
     assert not (folder / "catalog").exists()
     connection = attach(folder)
-    message = error_of(connection, "CREATE VIEW __ducklake_metadata_lake.v AS SELECT 1")
-    assert "tables" in message, message
+    table = "__ducklake_metadata_lake.ducklake_table"
+    for sql, word in (
+        ("CREATE VIEW __ducklake_metadata_lake.v AS SELECT 1", "views"),
+        ("CREATE SEQUENCE __ducklake_metadata_lake.s", "sequences"),
+        ("CREATE MACRO __ducklake_metadata_lake.m(a) AS a", "functions"),
+        ("CREATE TYPE __ducklake_metadata_lake.e AS ENUM ('a')", "types"),
+        (f"CREATE INDEX i ON {table}(table_id)", "indexes"),
+        (f"CREATE UNIQUE INDEX i ON {table}(table_id)", "indexes"),
+        (f"ALTER TABLE {table} ADD PRIMARY KEY (table_id)", "support"),
+        (f"DELETE FROM {table} RETURNING *", "RETURNING"),
+    ):
+        message = error_of(connection, sql)
+        assert word in message, message
+    # These do nothing to a catalog that is not DuckDB's own.
+    for sql in (f"VACUUM {table}", f"ANALYZE {table}", f"SUMMARIZE {table}", "CHECKPOINT __ducklake_metadata_lake"):
+        try:
+            connection.execute(sql)
+        except duckdb.Error as error:
+            assert "INTERNAL" not in str(error), error
+    assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
 def test_the_encrypted_mark_stays(folder):
