@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use lakelock_ducklake::{Access, Contents, Lake, OpenOptions};
 use lakelock_ducklake_datafusion::{ErrorKind, Exported};
@@ -40,6 +41,7 @@ Examples:
   lakelock ducklake init s3://bucket/catalog")]
     Init {
         /// Where it is to be
+        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
         location: String,
         /// Of a lake whose data files are encrypted
         #[arg(long)]
@@ -65,6 +67,7 @@ Examples:
       --kms-key arn:aws:kms:eu-west-1:111122223333:key/1234abcd-...")]
     Check {
         /// Where the catalog is
+        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
         location: String,
         #[command(flatten)]
         of: Of,
@@ -78,6 +81,7 @@ Examples:
   lakelock ducklake tables lake/catalog --snapshot 12 --output json")]
     Tables {
         /// Where the catalog is
+        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
         location: String,
         #[command(flatten)]
         of: Of,
@@ -89,6 +93,7 @@ Examples:
   lakelock ducklake files lake/catalog shop.orders --output csv")]
     Files {
         /// Where the catalog is
+        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
         location: String,
         /// Those of this table only
         #[arg(value_name = "SCHEMA.TABLE")]
@@ -110,6 +115,7 @@ Examples:
   lakelock ducklake export s3://bucket/catalog meta.sqlite --with-keys")]
     Export {
         /// Where the catalog is
+        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
         location: String,
         /// The file to make
         file: PathBuf,
@@ -271,6 +277,12 @@ async fn export(context: &Context, location: &str, file: &Path, schema: &str, wi
     let keys = if with_keys { ", its keys included: keep it as safe as the keys" } else { "" };
     context.say(format!("wrote {tables} tables with {rows} rows to {}{keys}", printable(&file.display().to_string())));
     Ok(())
+}
+
+/// Where a catalog is, also as DuckDB's `ATTACH` has it.
+fn folder(text: &str) -> String {
+    let text = text.strip_prefix("ducklake:").unwrap_or(text);
+    text.strip_prefix("lakelock:").unwrap_or(text).to_owned()
 }
 
 /// A catalog, to read.
