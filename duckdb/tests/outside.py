@@ -479,6 +479,44 @@ def test_outside_damaged_catalogs(folder):
     assert not any(key in verbose for key in keys), verbose
 
 
+def test_outside_swapped_delete_files(folder):
+    """All files of a statement have one key, so that one in the place of another decrypts: it names its data file."""
+    lake = Outside("sqlite", folder)
+    connection = lake.connect(", ENCRYPTED, DATA_INLINING_ROW_LIMIT 0")
+    connection.execute("CREATE TABLE t AS SELECT i AS a FROM range(1000) r(i)")
+    connection.execute("INSERT INTO t SELECT i FROM range(1000, 2000) r(i)")
+    connection.execute("DELETE FROM t WHERE a = 3 OR a = 1007")
+    connection.close()
+    assert lake.sql("SELECT count(*) AS n FROM t") == '{"n":1998}\n'
+    one, other = sorted(folder.glob("data/**/*-delete.parquet"))
+    assert one.stat().st_size == other.stat().st_size
+    contents = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(contents)
+    error = lake.sql("SELECT count(*) AS n FROM t", expect=1)
+    assert "deletes rows of" in error and "-delete.parquet" in error, error
+
+
+def test_outside_what_cannot_be_told(folder):
+    """A name that may mean two things, and seconds that may have fractions, are errors and not guesses."""
+    lake = Outside("sqlite", folder)
+    connection = lake.connect()
+    connection.execute("CREATE TABLE x AS SELECT 10 AS a")
+    connection.execute('CREATE TABLE "x@version=1" AS SELECT 1 AS a')
+    connection.execute('CREATE TABLE "y@version=1" AS SELECT 2 AS a')
+    file = folder / "added.parquet"
+    connection.execute(f"COPY (SELECT TIMESTAMP '2020-01-02 03:04:05.123456' AS v, 1 AS n) TO '{file}'")
+    connection.execute("CREATE TABLE s (v TIMESTAMP_S, n INTEGER)")
+    connection.execute(f"CALL ducklake_add_data_files('lake', 's', '{file}')")
+    connection.close()
+    assert "rename one" in lake.sql("SELECT * FROM x VERSION AS OF 1", expect=2)
+    assert lake.sql("SELECT a FROM x") == '{"a":10}\n'
+    assert lake.sql('SELECT a FROM "y@version=1"') == '{"a":2}\n'
+    error = lake.sql("SELECT v FROM s", expect=1)
+    assert "TIMESTAMP_S" in error and file.name in error, error
+    assert lake.sql("SELECT n FROM s") == '{"n":1}\n'
+
+
 def test_outside_export(folder):
     """The file is a lake of DuckLake: the same rows at every snapshot under the same keys, and it can be written to."""
     lake = Outside("lakelock", folder)
@@ -495,7 +533,7 @@ def test_outside_export(folder):
     connection.close()
 
     file = folder / "exported.sqlite"
-    error = lake.run("ducklake", "export", "catalog", file.name, expect=1)
+    error = lake.run("ducklake", "export", "ducklake:lakelock:catalog", file.name, expect=1)
     assert "keys of data files" in error and "--with-keys" in error and not file.exists(), error
     lake.run("ducklake", "export", "catalog", file.name, "--with-keys")
     assert file.stat().st_mode & 0o777 == 0o600

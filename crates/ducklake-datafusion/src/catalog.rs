@@ -144,10 +144,17 @@ impl SchemaProvider for DuckLakeSchema {
 
     async fn table(&self, name: &str) -> PlanResult<Option<Arc<dyn TableProvider>>> {
         let seen = self.shared.seen();
+        let meant = TableName::parse(name);
         if let Some(table) = self.find(&seen, name, seen.snapshot)? {
+            // What `VERSION AS OF` becomes is a name that a table may have.
+            if meant.version.is_some() && seen.table(&self.name, &meant.table, seen.snapshot)?.is_some() {
+                return plan_err!(
+                    "\"{name}\" is a table and may mean a version of {}: rename one of the two tables in DuckDB",
+                    meant.table
+                );
+            }
             return Ok(Some(table));
         }
-        let meant = TableName::parse(name);
         if meant.metadata_table.is_some() {
             return plan_err!("tables of DuckLake have no metadata tables such as {name}");
         }

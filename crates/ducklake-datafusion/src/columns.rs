@@ -106,6 +106,11 @@ impl Column {
         self.field_named(&self.name)
     }
 
+    /// Whether it is of whole seconds, or something in it.
+    pub(crate) fn has_seconds(&self) -> bool {
+        self.type_name == "timestamp_s" || self.children.iter().any(Self::has_seconds)
+    }
+
     /// The Arrow form of its type; nothing, if there is none.
     pub(crate) fn data_type(&self) -> Option<DataType> {
         let micros = TimeUnit::Microsecond;

@@ -1,7 +1,5 @@
 //! Which rows of a data file are part of a snapshot.
 
-use std::sync::Arc;
-
 use arrow::{
     array::{Array, AsArray},
     datatypes::{DataType, Int64Type},
@@ -18,7 +16,8 @@ use crate::{
     reader::FileToRead,
 };
 
-/// The position of a deleted row.
+/// The data file that a row is deleted of, and its position there.
+const FILE_PATH: &str = "file_path";
 const POSITION: &str = "pos";
 /// The snapshot that a row was written in, or deleted in: in files that hold what several snapshots did.
 const SNAPSHOT_FIELD_ID: i32 = 2_147_483_539;
@@ -42,7 +41,7 @@ pub(crate) async fn selection(
         let deleted = if delete.is_vector {
             vector(storage, delete).await?
         } else {
-            positions(storage, delete, snapshot).await?
+            positions(storage, data, delete, snapshot).await?
         };
         gone.merge(&deleted);
     }
@@ -69,27 +68,36 @@ async fn vector(storage: &Storage, delete: &DeleteFile) -> Result<DeletedRows> {
         .map_err(|error| Error::new(ErrorKind::InvalidData, format!("{} is damaged", delete.file)).with_source(error))
 }
 
-/// What a file of positions deletes up to a snapshot.
-async fn positions(storage: &Storage, delete: &DeleteFile, snapshot: i64) -> Result<DeletedRows> {
+/// What a file of positions deletes of a data file up to a snapshot.
+async fn positions(storage: &Storage, data: &DataFile, delete: &DeleteFile, snapshot: i64) -> Result<DeletedRows> {
     let file = FileToRead::new(storage, delete.file.clone(), None, None)?;
     let mut deleted = DeletedRows::default();
-    let wrong = || invalid(format!("{file} has no column of positions, or one that is not there in every row"));
-    let mut batches = columns(&file, |name, id| name == POSITION || id == Some(SNAPSHOT_FIELD_ID)).await?;
+    let wrong = || invalid(format!("{file} does not say of every row which it is, and in which file"));
+    let wanted = |name: &str, id| name == FILE_PATH || name == POSITION || id == Some(SNAPSHOT_FIELD_ID);
+    let mut batches = columns(&file, wanted).await?;
     while let Some(batch) = batches.try_next().await.map_err(|error| failed(&file, error))? {
-        let column = |name: &str| batch.column_by_name(name);
-        let positions = column(POSITION).filter(|column| column.data_type() == &DataType::Int64).ok_or_else(wrong)?;
-        let snapshots = batch.columns().iter().find(|column| !Arc::ptr_eq(column, positions));
-        if positions.null_count() > 0 {
-            return Err(wrong());
+        let column = |name: &str| batch.column_by_name(name).filter(|column| column.null_count() == 0);
+        let paths = column(FILE_PATH).and_then(|column| column.as_string_opt::<i32>()).ok_or_else(wrong)?;
+        let positions = column(POSITION).and_then(|column| column.as_primitive_opt::<Int64Type>()).ok_or_else(wrong)?;
+        // All files that one statement writes have one key and nothing that ties them to their places: swapped, they decrypt.
+        if let Some(other) = paths.iter().flatten().find(|path| file_name(path) != file_name(&data.file.location)) {
+            return Err(invalid(format!("{file} deletes rows of {other}, and should of {}", data.file)));
         }
-        let snapshots = snapshots.map(|column| numbers(&file, column)).transpose()?;
-        for (at, position) in positions.as_primitive::<Int64Type>().values().iter().enumerate() {
+        let snapshots =
+            batch.schema_ref().fields().iter().position(|field| field_id_in(field) == Some(SNAPSHOT_FIELD_ID));
+        let snapshots = snapshots.map(|at| numbers(&file, batch.column(at))).transpose()?;
+        for (at, position) in positions.values().iter().enumerate() {
             if snapshots.is_none_or(|snapshots| snapshots[at] <= snapshot) {
                 deleted.insert(u64::try_from(*position).map_err(|_| wrong())?);
             }
         }
     }
     Ok(deleted)
+}
+
+/// The last part of a path: lakes are moved, and files are not renamed.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// The rows of a data file that were written after a snapshot.

@@ -91,6 +91,19 @@ impl DuckLakeTable {
         Ok(())
     }
 
+    /// Refuses columns of whole seconds in files of other writers, which may have fractions of them: `DuckDB` cuts them off.
+    fn check_seconds(&self, projected: &Schema, files: &[DataFile]) -> Result<()> {
+        let Some(data) = files.iter().find(|data| data.mapping.is_some()) else { return Ok(()) };
+        let asked = |column: &&Column| projected.field_with_name(&column.name).is_ok();
+        match self.columns.iter().filter(asked).find(|column| column.has_seconds()) {
+            Some(column) => Err(unsupported(format!(
+                "column {} has the type TIMESTAMP_S, which cannot be read here from a file that DuckLake has not written, as {}",
+                column.name, data.file
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// What columns are in rows that do not have them.
     fn defaults(&self) -> Result<InitialDefaults> {
         let mut defaults = HashMap::new();
@@ -223,6 +236,7 @@ impl TableProvider for DuckLakeTable {
         self.check_readable(&projected)?;
         let Contents { files, inlined } =
             Contents::read(&self.lake, &self.overview, &self.table, self.snapshot).await?;
+        self.check_seconds(&projected, &files)?;
         let files = prune(session, filters, &self.schema, &self.columns, files);
         let defaults = Arc::new(self.defaults()?);
         let mut plans: Vec<Arc<dyn ExecutionPlan>> = Vec::new();
