@@ -4,19 +4,16 @@
     LAKELOCK_EXTENSION=OUT_DIR/lakelock.duckdb_extension duckdb/bench.py [--files 10,1000,100000] [--rounds 5] [--s3]
 
 The extension must be a release build (duckdb/build.sh OUT_DIR). Prints tables in Markdown; docs/benchmarks.md says what is
-measured, and how. PostgreSQL takes part where `initdb` and `postgres` are found, with DuckDB's own extension for it from PyPI.
+measured, and how.
 """
 
 import argparse
 import concurrent.futures
-import contextlib
 import http.client
 import http.server
 import json
 import os
 import pathlib
-import pwd
-import shutil
 import statistics
 import subprocess
 import sys
@@ -34,6 +31,7 @@ except ModuleNotFoundError:  # Of the Python that has DuckDB.
     os.execv(f"{home}/bin/python", [f"{home}/bin/python", *sys.argv])
 
 import lakes
+import servers
 
 ROWS_PER_FILE = 100
 WRITERS = 4
@@ -44,7 +42,7 @@ ROUND_TRIP = 0.02
 def connect(kind):
     connection = lakes.connect()
     if kind == "postgres":
-        connection.execute(f"LOAD '{os.environ['POSTGRES_EXTENSION']}'")
+        connection.execute(f"LOAD '{lakes.extension_file('postgres_scanner')}'")
     return connection
 
 
@@ -149,43 +147,6 @@ def measure_writers(kind, catalog, folder, seconds):
     return alone / seconds, committed / seconds, failed
 
 
-@contextlib.contextmanager
-def postgres(folder):
-    """The connection string of a new server, as it comes; nothing where there is none."""
-    initdb, server = shutil.which("initdb"), shutil.which("postgres")
-    if not initdb or not server:
-        yield None
-        return
-    os.environ.setdefault("POSTGRES_EXTENSION", str(postgres_extension()))
-    # It refuses to run as root.
-    user = pwd.getpwnam("nobody") if os.getuid() == 0 else None
-    drop = {"user": user.pw_uid, "group": user.pw_gid} if user else {}
-    data = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
-    if user:
-        os.chown(data, user.pw_uid, user.pw_gid)
-    data.chmod(0o700)
-    folder.parent.chmod(0o755)
-    options = ["-D", data / "db", "-U", "bench", "-A", "trust"]
-    subprocess.run([initdb, *options], check=True, stdout=subprocess.DEVNULL, cwd=data, **drop)
-    command = [server, "-D", data / "db", "-k", data, "-c", "listen_addresses=", "-c", "logging_collector=off"]
-    with subprocess.Popen(command, cwd=data, stderr=subprocess.DEVNULL, **drop) as process:
-        try:
-            yield f"host={data} user=bench"
-        finally:
-            process.terminate()
-
-
-def postgres_extension():
-    """The file of DuckDB's extension for PostgreSQL, from PyPI."""
-    build = pathlib.Path(os.environ.get("LAKELOCK_JUDGE_BUILD", f"{tempfile.gettempdir()}/lakelock-judge-build"))
-    target = build / f"duckdb-postgres-{duckdb.__version__}"
-    package = f"duckdb-extension-postgres-scanner=={duckdb.__version__}"
-    if not target.exists():
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "-t", target, package], check=True)
-    (found,) = target.glob("**/postgres_scanner.duckdb_extension")
-    return found
-
-
 def new_database(kind, number, folder, server):
     """What stands behind `ducklake:` for a new catalog."""
     match kind:
@@ -197,9 +158,9 @@ def new_database(kind, number, folder, server):
             return f"{folder}/catalog.duckdb"
         case "postgres":
             with connect(kind) as connection:
-                connection.execute(f"ATTACH '{server} dbname=postgres' AS pg (TYPE postgres)")
+                connection.execute(f"ATTACH '{server}' AS pg (TYPE postgres)")
                 connection.execute(f"CALL postgres_execute('pg', 'CREATE DATABASE lake{number}', use_transaction => false)")
-            return f"postgres:{server} dbname=lake{number}"
+            return f"postgres:{server.replace('dbname=postgres', f'dbname=lake{number}')}"
 
 
 class FarAway(http.server.BaseHTTPRequestHandler):
@@ -237,9 +198,8 @@ class FarAway(http.server.BaseHTTPRequestHandler):
 def measure_far_away(folder, commits):
     """Commits to a catalog in a bucket behind a slow line: milliseconds, the requests that each waits for, and those per second
     that go on beside them."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([HERE.parent / "interop/servers/run.sh", "moto", folder], **pipes) as moto:
-        FarAway.url = moto.stdout.readline().strip().removeprefix("http://")
+    with servers.running("moto", folder) as url:
+        FarAway.url = url.removeprefix("http://")
         proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FarAway)
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         connection = connect("lakelock")
@@ -254,7 +214,6 @@ def measure_far_away(folder, commits):
         beside = (requests - waited_for) / (time.monotonic() - began)
         connection.close()
         proxy.shutdown()
-        moto.stdin.close()
     return statistics.median(times), waited_for / commits, beside
 
 
@@ -268,8 +227,8 @@ def main():
     parser.add_argument("--s3", action="store_true", help="measure a bucket that is 20 ms away, too")
     arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.files.split(",")]
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root, postgres(pathlib.Path(root) / "pg") as server:
-        kinds = [kind for kind in arguments.catalogs.split(",") if kind != "postgres" or server]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root, servers.postgres(pathlib.Path(root) / "pg") as server:
+        kinds = arguments.catalogs.split(",")
         print("| catalog | files | attach | first query | next query | commit of one row | slowest | least commit |")
         print("|---|---|---|---|---|---|---|---|", flush=True)
         made = {}

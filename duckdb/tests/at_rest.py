@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 
-from buckets import administer, s3, secret
 from lakes import connect
+from servers import administer, running, secret
 
 KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
 OTHER_KEY = "99999999-12ab-34cd-56ef-1234567890ab"
@@ -34,8 +34,7 @@ def check(url, *options, code):
 
 def test_a_lake_is_under_the_key_of_its_bucket(folder):
     for server in ("moto", "seaweedfs"):
-        (folder / server).mkdir()
-        with s3(folder / server, server) as url:
+        with running(server, folder / server) as url:
             connection = connect()
             connection.execute(secret(url, f", KMS_KEY_ID '{KEY}'"))
             connection.execute(

@@ -1,8 +1,5 @@
 """Lakes that DuckDB writes, read without DuckDB: `lakelock sql --ducklake` against DuckDB's own answer, table by table, at every
 snapshot that is kept.
-
-`LAKELOCK` names the program; without it, it is built. Lakes with their catalog in PostgreSQL need its server and `initdb`, found
-on `PATH`; without them those tests say so, and pass.
 """
 
 import base64
@@ -14,28 +11,17 @@ import math
 import os
 import pathlib
 import re
-import shutil
-import socket
 import sqlite3
 import subprocess
-import tempfile
 import time
 
 import duckdb
 
 import lakes
+import servers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = ("lakelock", "sqlite", "duckdb", "postgres")
-
-
-@functools.cache
-def program():
-    """The program to test."""
-    if named := os.environ.get("LAKELOCK"):
-        return named
-    subprocess.run(["cargo", "build", "--quiet", "--bin", "lakelock"], cwd=ROOT, check=True)
-    return str(pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "lakelock")
 
 
 class Outside(lakes.Lake):
@@ -59,7 +45,7 @@ class Outside(lakes.Lake):
 
     def run(self, *arguments, expect=0):
         """What the program prints, or complains of."""
-        command = [program(), *arguments]
+        command = [os.environ["LAKELOCK"], *arguments]
         # Somewhere without a configuration.
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, env=environment())
         assert done.returncode == expect, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -76,44 +62,6 @@ def environment():
 
 def duckdb_client():
     return pathlib.Path(lakes.sysconfig.get_path("scripts")) / "duckdb"
-
-
-@contextlib.contextmanager
-def postgres(folder):
-    """A server for a while; yields how to reach a database of it, or nothing if there is no server to start."""
-    server, initdb = shutil.which("postgres"), shutil.which("initdb")
-    if not server or not initdb:
-        print("     (without a PostgreSQL server: not tested)")
-        yield None
-        return
-    # It refuses to run as root, and its socket's path must be short.
-    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    home = pathlib.Path(tempfile.mkdtemp(prefix="pg"))
-    if as_nobody:
-        os.chown(home, 65534, 65534)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    quiet = {"cwd": "/", "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([*as_nobody, initdb, "-D", home, "-U", "lake", "-A", "trust", "-N"], check=True, **quiet)
-    options = ["-D", home, "-k", home, "-p", str(port), "-c", "fsync=off", "-c", "listen_addresses="]
-    running = subprocess.Popen([*as_nobody, server, *options], **quiet)
-    try:
-        deadline = time.monotonic() + 60
-        while not is_ready(home) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        yield f"host={home} port={port} user=lake dbname=postgres"
-    finally:
-        running.terminate()
-        running.wait()
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def is_ready(home):
-    """Whether the server says in its file that it takes connections."""
-    with contextlib.suppress(FileNotFoundError):
-        return "ready" in (home / "postmaster.pid").read_text()
-    return False
 
 
 TEMPORAL = ("date", "time", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone")
@@ -345,9 +293,7 @@ def check(scenario, kind, encrypted, folder):
     lake = Outside(kind, folder)
     with contextlib.ExitStack() as stack:
         if kind == "postgres":
-            lake.server = stack.enter_context(postgres(folder))
-            if lake.server is None:
-                return
+            lake.server = stack.enter_context(servers.postgres(folder / "postgres"))
         connection = lake.connect(options + (", ENCRYPTED" if encrypted else ""))
         for statement in duckdb.extract_statements(lake.fill_in(sql)):
             connection.execute(statement.query)

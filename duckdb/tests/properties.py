@@ -8,8 +8,8 @@ import sys
 
 import duckdb
 
-from buckets import s3, secret
 from lakes import EXTENSIONS, Lake, connect, extension_file
+from servers import running, secret
 
 
 def attach(folder, options=""):
@@ -162,7 +162,7 @@ for line in sys.stdin:
 
 def test_a_bucket_holds_catalog_and_data(folder):
     """The catalog is reached by DuckDB's secret or by properties, and refuses a bucket that is not there."""
-    with s3(folder) as url:
+    with running("seaweedfs", folder) as url:
         location = "ducklake:lakelock:s3://lake/catalog"
         writer = connect()
         writer.execute(secret(url))

