@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use lakelock_ducklake::{Access, Contents, Lake, OpenOptions};
-use lakelock_ducklake_datafusion::{ErrorKind, Exported};
+use lakelock_ducklake_datafusion::{CatalogLocation, ErrorKind, Exported};
 use lakelock_storage::Storage;
 
 use crate::context::Context;
@@ -41,7 +40,7 @@ Examples:
   lakelock ducklake init s3://bucket/catalog")]
     Init {
         /// Where it is to be
-        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
+        #[arg(value_parser = folder)]
         location: String,
         /// Of a lake whose data files are encrypted
         #[arg(long)]
@@ -67,7 +66,7 @@ Examples:
       --kms-key arn:aws:kms:eu-west-1:111122223333:key/1234abcd-...")]
     Check {
         /// Where the catalog is
-        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
+        #[arg(value_parser = folder)]
         location: String,
         #[command(flatten)]
         of: Of,
@@ -81,7 +80,7 @@ Examples:
   lakelock ducklake tables lake/catalog --snapshot 12 --output json")]
     Tables {
         /// Where the catalog is
-        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
+        #[arg(value_parser = folder)]
         location: String,
         #[command(flatten)]
         of: Of,
@@ -93,7 +92,7 @@ Examples:
   lakelock ducklake files lake/catalog shop.orders --output csv")]
     Files {
         /// Where the catalog is
-        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
+        #[arg(value_parser = folder)]
         location: String,
         /// Those of this table only
         #[arg(value_name = "SCHEMA.TABLE")]
@@ -115,7 +114,7 @@ Examples:
   lakelock ducklake export s3://bucket/catalog meta.sqlite --with-keys")]
     Export {
         /// Where the catalog is
-        #[arg(value_parser = NonEmptyStringValueParser::new().map(|text| folder(&text)))]
+        #[arg(value_parser = folder)]
         location: String,
         /// The file to make
         file: PathBuf,
@@ -280,9 +279,13 @@ async fn export(context: &Context, location: &str, file: &Path, schema: &str, wi
 }
 
 /// Where a catalog is, also as DuckDB's `ATTACH` has it.
-fn folder(text: &str) -> String {
-    let text = text.strip_prefix("ducklake:").unwrap_or(text);
-    text.strip_prefix("lakelock:").unwrap_or(text).to_owned()
+fn folder(text: &str) -> Result<String, String> {
+    match CatalogLocation::parse(text).map_err(|error| error.to_string())? {
+        CatalogLocation::Lakelock(folder) => Ok(folder),
+        // What is not there yet is not known to be a folder.
+        CatalogLocation::DuckDb(path) => Ok(path.to_string_lossy().into_owned()),
+        other => Err(format!("{other} is a catalog of DuckLake's own, which `lakelock sql --ducklake` reads")),
+    }
 }
 
 /// A catalog, to read.

@@ -15,3 +15,17 @@ fn a_catalog_is_made_once_and_waits_for_ducklake() {
         assert!(error.contains("DuckLake has not been set up here"), "{error}");
     }
 }
+
+#[test]
+fn a_location_may_be_written_as_duckdb_attaches_it() {
+    let folder = Folder::new();
+    folder.ok(&["ducklake", "init", "ducklake:lakelock:lake"]);
+    for location in ["lake", "lakelock:lake", "DuckLake:Lakelock:lake"] {
+        let error = folder.fails(1, &["ducklake", "tables", location]);
+        assert!(error.contains("DuckLake has not been set up here"), "{location}: {error}");
+    }
+    for location in ["sqlite:lake.sqlite", "ducklake:postgres:dbname=lake password=h1dden"] {
+        let error = folder.fails(2, &["ducklake", "tables", location]);
+        assert!(error.contains("sql --ducklake"), "{location}: {error}");
+    }
+}
