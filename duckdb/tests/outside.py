@@ -388,7 +388,7 @@ def test_outside_damaged_catalogs(folder):
         (f"UPDATE ducklake_data_file SET encryption_key = 'no key!' {first}", "key of data file"),
         (f"UPDATE ducklake_data_file SET encryption_key = 'c2hvcnQ=' {first}", "key of data file"),
         (f"UPDATE ducklake_data_file SET encryption_key = '{other}' {first}", "data file"),
-        (f"UPDATE ducklake_data_file SET encryption_key = NULL {first}", "the catalog has no key"),
+        (f"UPDATE ducklake_data_file SET encryption_key = NULL {first}", "encrypted, and the catalog has no key"),
         (f"UPDATE ducklake_data_file SET path = 'nowhere.parquet' {first}", "nowhere.parquet"),
         (f"UPDATE ducklake_data_file SET record_count = -1 {first}", "record_count"),
         (f"UPDATE ducklake_data_file SET record_count = 9223372036854775807 {first}", "rows, but the catalog says"),
@@ -441,6 +441,25 @@ def test_outside_swapped_delete_files(folder):
     other.write_bytes(contents)
     error = lake.sql("SELECT count(*) AS n FROM t", expect=1)
     assert "deletes rows of" in error and "-delete.parquet" in error, error
+
+
+def test_outside_a_file_without_a_key(folder):
+    """Neither side reads a plaintext file that was added to an encrypted lake."""
+    lake = Outside("sqlite", folder)
+    connection = lake.connect(", ENCRYPTED")
+    file = folder / "added.parquet"
+    connection.execute(f"COPY (SELECT 1 AS a) TO '{file}'")
+    connection.execute("CREATE TABLE t (a INTEGER)")
+    connection.execute(f"CALL ducklake_add_data_files('lake', 't', '{file}')")
+    try:
+        connection.execute("FROM t")
+    except duckdb.Error as error:
+        assert "does not have an encryption key" in str(error), error
+    else:
+        raise AssertionError("DuckDB reads it")
+    connection.close()
+    error = lake.sql("SELECT * FROM t", expect=1)
+    assert "the catalog has no key of data file" in error and file.name in error, error
 
 
 def test_outside_what_cannot_be_told(folder):

@@ -80,7 +80,7 @@ impl Contents {
             return Err(invalid("the catalog has not answered every question"));
         };
         is_kept(snapshots, snapshot)?;
-        let mut files_of_deletes = read_deletes(delete_files, table, snapshot)?;
+        let mut files_of_deletes = read_deletes(delete_files, table, snapshot, overview.is_encrypted())?;
         let mut deleted = read_inlined_deletes(inlined_deletes, snapshot)?;
         let mut bounds = read_bounds(bounds, table.id)?;
         let mut files = Vec::new();
@@ -91,6 +91,7 @@ impl Contents {
                 continue;
             }
             let file = stored_file(row, table, "data file")?;
+            file.check_key(overview.is_encrypted())?;
             match row.text("file_format")? {
                 None | Some("parquet") => {}
                 Some(other) => {
@@ -121,7 +122,12 @@ fn is_kept(snapshots: &Rows, snapshot: i64) -> Result<()> {
     Err(not_found(format!("snapshot {snapshot} of the lake has been expired: ask again")))
 }
 
-fn read_deletes(rows: &Rows, table: &LakeTable, snapshot: i64) -> Result<HashMap<i64, Vec<DeleteFile>>> {
+fn read_deletes(
+    rows: &Rows,
+    table: &LakeTable,
+    snapshot: i64,
+    encrypted: bool,
+) -> Result<HashMap<i64, Vec<DeleteFile>>> {
     let mut deletes: HashMap<i64, Vec<DeleteFile>> = HashMap::new();
     for row in live(rows, snapshot) {
         let row = row?;
@@ -136,6 +142,7 @@ fn read_deletes(rows: &Rows, table: &LakeTable, snapshot: i64) -> Result<HashMap
                 return Err(unsupported(format!("{file} has the format {other}, which cannot be read here")));
             }
         };
+        file.check_key(encrypted && !is_vector)?;
         deletes.entry(row.id("data_file_id")?).or_default().push(DeleteFile { file, is_vector });
     }
     Ok(deletes)
@@ -174,6 +181,16 @@ fn stored_file(row: Row<'_>, table: &LakeTable, kind: &'static str) -> Result<St
     let bytes = Zeroizing::new(STANDARD.decode(text).map_err(|_| wrong())?);
     let key = SecretKey::new(&bytes).map_err(|_| wrong())?;
     Ok(StoredFile { key: Some(StandardKeyMetadata::new(key, None)), ..file })
+}
+
+impl StoredFile {
+    /// Refuses a file without a key where each has one, as `DuckDB` does: anybody could have written it.
+    fn check_key(&self, encrypted: bool) -> Result<()> {
+        if encrypted && self.key.is_none() {
+            return Err(invalid(format!("the lake is encrypted, and the catalog has no key of {self}")));
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for StoredFile {

@@ -93,6 +93,7 @@ impl fmt::Debug for DuckLake {
 /// What a catalog says of its lake, at all snapshots, but for the files of tables.
 pub(crate) struct Overview {
     data_path: String,
+    encrypted: bool,
     rows: Tables,
 }
 
@@ -159,7 +160,13 @@ impl Overview {
         }
         let data_path = data_path.or(settings.get("data_path").copied());
         let data_path = data_path.ok_or_else(|| invalid("the catalog does not say where its data files are"))?;
-        Ok(Self { data_path: folder(&from_here(data_path)?), rows })
+        let encrypted = settings.get("encrypted").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        Ok(Self { data_path: folder(&from_here(data_path)?), encrypted, rows })
+    }
+
+    /// Whether its data files are encrypted, and its delete files but for deletion vectors.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
     }
 
     /// The newest snapshot.
